@@ -1,7 +1,7 @@
 """Packs the VS Code extension: build_vsix.py OUT.vsix.
 
 The package is a zip of the files of editors/vscode with the manifest that VS Code reads. The extension needs no other
-package, so that nothing is fetched. The same files give the same bytes.
+package, so that nothing is fetched. Equal files give equal bytes.
 """
 
 import json

@@ -54,11 +54,13 @@ attempt "prefill, sim and cuda" "$tilevm" diff programs/attention/prefill.tile -
   -D S=1 -D TOKENS=256 -D LONGEST=256 -D H=2 -D R=2 -D APPROX=1
 
 # A prompt of 4,096 tokens with and without, in turn on one GPU.
+: >"$folder/prefill.txt"
 for round in 1 2 3; do
   for approx in 0 1; do
     attempt "prefill, APPROX=$approx, round $round" "$tilevm" bench programs/attention/prefill.tile \
       --entry equal_lengths --kernel prefill -D S=1 -D TOKENS=4096 -D LONGEST=4096 -D H=32 -D R=4 \
       -D APPROX=$approx --no-check --no-peak
+    { echo "APPROX=$approx, round $round"; cat "$folder/output.txt"; } >>"$folder/prefill.txt"
   done
 done
 say "status $status, results in $folder"

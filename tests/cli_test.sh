@@ -38,14 +38,14 @@ expect 2 'file is required' run
 expect 2 'cannot open `nowhere.tile`: No such file or directory' check nowhere.tile
 expect 2 'cannot read `programs`: Is a directory' check programs
 expect 2 'unknown target `sm_91`; did you mean `sm_90`?' check $add --target sm_91
-expect 2 'unknown backend `smi`' run $add --backend smi
-expect 2 'no seed of `random`' run $add --backend emu --thread-order random:x
+expect 2 'unknown engine `smi`' run $add --engine smi
+expect 2 'no seed of `random`' run $add --engine emu --thread-order random:x
 expect 2 'unknown size `ful`; did you mean `full`?' record --size ful
-expect 2 'names no case' record --backend sim --only f99
+expect 2 'names no case' record --engine sim --only f99
 expect 2 'has no records' record --report nowhere.jsonl
 expect 2 'no seed' run $add --seed -1
 expect 2 'name a file' tune -
-expect 2 'is no assignment: write -D NAME=VALUE' tune $add --reduce N
+expect 2 'is not an assignment: write -D NAME=VALUE' tune $add --reduce N
 expect 2 'there is no file `nowhere.jsonl`' tune $add --start nowhere.jsonl
 expect 2 'unknown baseline `cubblas`; did you mean `cublas`?' bench $add --baseline cubblas
 expect 2 'no seed' run $add --seed 18446744073709551616
@@ -98,14 +98,15 @@ if grep -q '#line' "$folder/short.cu" || [ "$(wc -l <"$folder/short.cu")" -gt 10
   echo "FAIL --no-prelude --no-lines"
 fi
 expect 2 'name a file, not standard input' tune $add --in a=-
-expect 2 'is no assignment' tune $add --in a
+expect 2 'is not an assignment' tune $add --in a
 
 # Help opens with commands that work as they stand.
-for command in examples new run diff record check fmt layout isa explain compile cache doctor demo triton completion man; do
+for command in examples new run diff record check fmt layout isa explain compile cache doctor demo triton pack completion man; do
   expect 0 "  tilevm $command" $command --help
 done
 expect 0 'tilevm demo' --help
 TILEVM_PYTHON=/nowhere/python expect 3 'in TILEVM_PYTHON' triton kernel.ttgir
+TILEVM_PYTHON=/nowhere/python expect 3 'in TILEVM_PYTHON' pack folder
 expect 0 'tilevm 0.' --version
 
 # The rest of the line reaches the commands.
@@ -117,14 +118,17 @@ expect 0 'LoadGlobal at 44:5 takes 1.12 times the sectors it needs' run --stats 
 expect 0 '"sectors": 25000' run --stats --json $add
 expect 0 'c        f32         5     0.25' run --shadow $add -D N=5
 expect 0 '"shadow": {"outputs": [{"name": "c"' run --shadow --json $add -D N=5
-expect 2 '`--shadow` needs the simulator' run --shadow $add --backend cuda
-expect 0 'c: exact (5 elements' diff $add -D N=5 --backends sim,sim
-expect 0 'c: exact in sim and sim (5 elements' diff $add -D N=5 --backends sim,sim,sim --bisect
-expect 0 'c: exact' diff $add -D N=5 --backends sim,sim --bundle "$folder/case"
+expect 2 '`--shadow` needs the simulator' run --shadow $add --engine cuda
+expect 0 'c: exact (5 elements' diff $add -D N=5 --engines sim,sim
+expect 0 'c: exact in sim and sim (5 elements' diff $add -D N=5 --engines sim,sim,sim --bisect
+expect 0 'c: exact' diff $add -D N=5 --engines sim,sim --bundle "$folder/case"
 expect 0 'as in the bundle' diff "$folder/case"
-expect 2 'is no bundle; name a new folder' diff $add --backends sim,sim --bundle programs
-expect 2 'O0, O1, O2 or O3' diff $add --backends sim,cuda:fast
-expect 2 '`sim` has no levels of optimisation' run $add --backend sim:O0
+expect 2 'is not a bundle; name a new folder' diff $add --engines sim,sim --bundle programs
+expect 2 'O0, O1, O2 or O3' diff $add --engines sim,cuda:fast
+expect 2 '`sim` has no levels of optimisation' run $add --engine sim:O0
+# The names of these options before they were --engine and --engines.
+expect 2 'unknown engine `smi`' run $add --backend smi
+expect 0 'c: exact (5 elements' diff $add -D N=5 --backends sim,sim
 expect 0 'TV0104' explain 104
 # A code of several kinds says of each what orders it.
 expect 0 'Threads of a block ("what thread 5 wrote")' explain TV0406
@@ -147,8 +151,8 @@ fi
 
 # Floats that are added to memory in any order.
 sums=tests/filetests/run/scatter_op.tile
-expect 2 'adds floats to memory in line' diff $sums --entry floats --backends sim,sim
-expect 0 'y_ptr: exact' diff $sums --entry floats --backends sim,sim --unordered-sums
+expect 2 'adds floats to memory in line' diff $sums --entry floats --engines sim,sim
+expect 0 'y_ptr: exact' diff $sums --entry floats --engines sim,sim --unordered-sums
 
 # What compile takes.
 expect 2 '--emit cubin is for one target; --emit fatbin takes several' compile $add --target sm_80,sm_90 --emit cubin -o x
@@ -179,15 +183,15 @@ refuse() {
   echo "FAIL tilevm $*: not one line"
 }
 export TILEVM_LIBCUDA="$fake_driver"
-TILEVM_LIBCUDA=/nowhere/libcuda.so refuse '(580 or newer for CUDA 13), or run with `--backend sim`' run $add --backend cuda
+TILEVM_LIBCUDA=/nowhere/libcuda.so refuse '(580 or newer for CUDA 13), or run with `--engine sim`' run $add --engine cuda
 TILEVM_LIBCUDA=/nowhere/libcuda.so refuse 'install the driver (580 or newer for CUDA 13)' bench $add
 TILEVM_LIBCUDA=/nowhere/libcuda.so refuse 'install the driver (580 or newer for CUDA 13)' tune programs/quantized_matmul/few_rows.tile
 TILEVM_LIBCUDA=/nowhere/libcuda.so refuse 'install the driver (580 or newer for CUDA 13)' diff $add
-TILEVM_LIBCUDA=libc.so.6 refuse 'older than CUDA 11.4; install a newer driver' run $add --backend cuda
-FAKE_CUDA_INIT=100 refuse 'CUDA_VISIBLE_DEVICES' run $add --backend cuda
-FAKE_CUDA_INIT=34 refuse 'stub' run $add --backend cuda
-FAKE_CUDA_SM=75 refuse 'sm_75' run $add --backend cuda
-TILEVM_NVRTC=/nowhere/nvrtc.so TILEVM_NVCC=/nowhere/nvcc refuse 'no CUDA compiler' run $add --backend cuda
+TILEVM_LIBCUDA=libc.so.6 refuse 'older than CUDA 11.4; install a newer driver' run $add --engine cuda
+FAKE_CUDA_INIT=100 refuse 'CUDA_VISIBLE_DEVICES' run $add --engine cuda
+FAKE_CUDA_INIT=34 refuse 'stub' run $add --engine cuda
+FAKE_CUDA_SM=75 refuse 'sm_75' run $add --engine cuda
+TILEVM_NVRTC=/nowhere/nvrtc.so TILEVM_NVCC=/nowhere/nvcc refuse 'no CUDA compiler' run $add --engine cuda
 TILEVM_NVRTC=/nowhere/nvrtc.so TILEVM_NVCC=/nowhere/nvcc refuse 'no CUDA compiler' compile $add --emit cubin -o "$folder/x"
 TILEVM_LIBCUDA=/nowhere/libcuda.so expect 0 '-> install the driver (580' doctor
 TILEVM_NVRTC=/nowhere/nvrtc.so expect 0 '-> correct the variable or unset it' doctor
@@ -224,7 +228,7 @@ expect 0 'warning: 36 of 100 elements of output `y_ptr` are never written, first
 expect 0 '`(M + BM - 1) / BM` has a block for what is left over' run "$folder/third.tile"
 expect 1 'error: 36 of 100 elements' run "$folder/third.tile" --require-written
 expect 2 'needs the checks `unwritten` and `races`' run "$folder/third.tile" --require-written --check bounds
-expect 2 'needs the simulator' run "$folder/third.tile" --require-written --backend emu
+expect 2 'needs the simulator' run "$folder/third.tile" --require-written --engine emu
 expect 0 'y_ptr: i32[100]' run "$folder/third.tile" -D BM=50 --require-written
 
 # Where outputs go.
@@ -284,14 +288,14 @@ expect 0 'TV0305' check "$folder/past.tile"
 printf 'def f<1>(i32* y_ptr):\n    k = 0\n    while k < 1:\n        k = 0\n    StoreGlobal(AllocateRegister(i32, layout=local(1), init=k), ViewGlobal(y_ptr, shape=[1]))\n' >"$folder/endless.tile"
 expect 0 'only 5 statements are shown' trace "$folder/endless.tile" --limit 5
 expect 4 'TV0402' trace "$folder/endless.tile" --limit 100000 --max-steps 1000
-expect 4 'TV0402' diff "$folder/endless.tile" --backends sim,sim --max-steps 1000
+expect 4 'TV0402' diff "$folder/endless.tile" --engines sim,sim --max-steps 1000
 expect 0 '"cut": false' trace $add -D N=5 --json --limit 100000000
 expect 2 'no launch has a block 99, 99, 0; the grid is' trace $add -D N=5 --block 99,99
 expect 2 '"error": "unknown option' run $add --json --jsno
 expect 2 '`--json` and an output to `-` both want standard output' run $add -D N=5 --json --out c=-
 expect 1 '"error_code": "TV0502", "place": {"file": "nowhere.npy"}' run $add --json --in a=nowhere.npy
 expect 1 '`N` is 0 here: -D N=0' run $add -D N=0
-expect 2 '-D N=1e3: 1000.0 is no i32' run $add -D N=1e3
+expect 2 '-D N=1e3: 1000.0 is not an i32' run $add -D N=1e3
 expect 0 '"code": "TV0104"' explain 104 --json
 expect 0 '"mnemonic": "Cast"' isa Cast --json
 expect 0 '"canonical": true' fmt $add --json
@@ -314,7 +318,7 @@ count=$((count + 1))
   cat "$folder/out"
 }
 
-# A file name is no command to a terminal.
+# A file name is not a command to a terminal.
 printf 'def f\n' >"$folder/$(printf 'a\033[31mb').tile"
 expect 1 'a?[31mb.tile:1' check "$folder/$(printf 'a\033[31mb').tile"
 expect 2 'nowhere?[31m' check "$(printf 'nowhere\033[31m')"
@@ -322,16 +326,16 @@ expect 2 'nowhere?[31m' check "$(printf 'nowhere\033[31m')"
 # Without a C++ compiler the engine emu says what to install; with one it gives the simulator's bits.
 count=$((count + 1))
 # shellcheck disable=SC2123  # there is no command there
-(PATH=/nowhere; export PATH; unset CXX TILEVM_CXX; "$tilevm" run $add --backend emu) 2>"$folder/err"
+(PATH=/nowhere; export PATH; unset CXX TILEVM_CXX; "$tilevm" run $add --engine emu) 2>"$folder/err"
 if [ $? -ne 3 ] || ! grep -q 'apt-get install g++' "$folder/err"; then
   failed=$((failed + 1))
-  echo 'FAIL tilevm run --backend emu without a compiler'
+  echo 'FAIL tilevm run --engine emu without a compiler'
   cat "$folder/err"
 fi
 if command -v c++ >/dev/null; then
   count=$((count + 1))
   "$tilevm" run $add -D N=1000 >"$folder/sim"
-  "$tilevm" run $add -D N=1000 --backend emu --thread-order random:3 >"$folder/emu"
+  "$tilevm" run $add -D N=1000 --engine emu --thread-order random:3 >"$folder/emu"
   cmp "$folder/sim" "$folder/emu" || failed=$((failed + 1))
 
   # An entry of the kernel cache under another's name is not run.
@@ -339,19 +343,19 @@ if command -v c++ >/dev/null; then
   mkdir -m 700 "$folder/swapped"
   (
     export TILEVM_CACHE_DIR="$folder/swapped"
-    "$tilevm" run $add -D N=1000 --backend emu >/dev/null
+    "$tilevm" run $add -D N=1000 --engine emu >/dev/null
     first=$(echo "$folder"/swapped/*.kernel)
-    "$tilevm" run $add -D N=2000 --backend emu >"$folder/own"
+    "$tilevm" run $add -D N=2000 --engine emu >"$folder/own"
     for entry in "$folder"/swapped/*.kernel; do
       [ "$entry" = "$first" ] || cp "$first" "$entry"
     done
-    "$tilevm" run $add -D N=2000 --backend emu >"$folder/emu" && cmp "$folder/own" "$folder/emu"
+    "$tilevm" run $add -D N=2000 --engine emu >"$folder/emu" && cmp "$folder/own" "$folder/emu"
   ) || { failed=$((failed + 1)); echo 'FAIL an entry under another name'; }
 
   # A cache that others may write to is not used, and the run says so.
   chmod 777 "$folder/swapped"
   TILEVM_CACHE_DIR="$folder/swapped" expect 0 'can be written to by others; set TILEVM_CACHE_DIR' \
-    run $add -D N=2000 --backend emu
+    run $add -D N=2000 --engine emu
 fi
 
 echo "$count command lines, $failed failed"

@@ -7,7 +7,7 @@ import unittest
 
 ROOT = pathlib.Path(__file__).resolve().parents[1]
 PAGES = [*sorted(ROOT.glob("*.md")), *sorted(ROOT.glob("docs/**/*.md")), *sorted(ROOT.glob("tests/**/README.md"))]
-FOLDERS = "isa|frontend|sim|backend|vm|programs|std|tests|docs"
+FOLDERS = "isa|frontend|sim|backend|vm|programs|std|tests|docs|experiments"
 
 
 def words_of(page):
@@ -36,7 +36,7 @@ class Pages(unittest.TestCase):
 
     def test_files_that_are_named_exist(self):
         for page in PAGES:
-            if page.name == "CHANGELOG.md":  # it names files of its time
+            if page.name == "CHANGELOG.md" or "changes_" in page.name:  # they name files of their time
                 continue
             for path in re.findall(rf"`((?:{FOLDERS})/[\w./*-]+)`", words_of(page)):
                 with self.subTest(page=page.name, path=path):
@@ -58,6 +58,17 @@ class TestCommand(unittest.TestCase):
         self.assertIn("`./dev test`", (ROOT / "README.md").read_text())
 
 
+class Versions(unittest.TestCase):
+    """One version in all that a release has; `./dev release` asks, too."""
+
+    def test_versions_agree(self):
+        version = re.search(r"^project\(tilevm VERSION ([\d.]+)", (ROOT / "CMakeLists.txt").read_text(), re.MULTILINE)[1]
+        released = re.findall(r"^## \[([\d.]+)\] - \d{4}-\d\d-\d\d$", (ROOT / "CHANGELOG.md").read_text(), re.MULTILINE)
+        self.assertEqual(released[0], version)
+        self.assertIn(f'"version": "{version}"', (ROOT / "editors/vscode/package.json").read_text())
+        self.assertIn(f"Version {version.rpartition('.')[0]}.", (ROOT / "README.md").read_text())
+
+
 class Folders(unittest.TestCase):
     """The index of a folder lists its pages; the site's navigation is made of it."""
 
@@ -77,6 +88,30 @@ class Folders(unittest.TestCase):
         text = (ROOT / "README.md").read_text()
         for index in ROOT.glob("docs/*/index.md"):
             self.assertIn(f"(docs/{index.parent.name}/index.md)", text)
+
+
+class Questions(unittest.TestCase):
+    """A stranger's questions: the page that the README's folders lead to names the file, which has the words."""
+
+    PAGE = ROOT / "docs/inside/questions.md"
+
+    def test_every_way_leads_to_its_words(self):
+        rows = re.findall(r"^\| (.+\?) \| \[[^\]]+\]\(([^)#]+)(?:#[^)]*)?\) \| `([^`]+)`: `([^`]+)` \|$", self.PAGE.read_text(),
+                          re.MULTILINE)
+        self.assertEqual(len(rows), len(re.findall(r"^\| .*\?", self.PAGE.read_text(), re.MULTILINE)))
+        self.assertGreaterEqual(len(rows), 16)
+        for question, link, file, words in rows:
+            page = (self.PAGE.parent / link).resolve()
+            with self.subTest(question=question):
+                self.assertTrue(words in (ROOT / file).read_text(), f"{file} does not have `{words}`")
+                if page != ROOT / file:
+                    self.assertTrue(file in page.read_text(), f"{page.name} does not name {file}")
+
+    def test_readers_can_finish_a_page(self):
+        for page in sorted(ROOT.glob("docs/*/*.md")):
+            if page.name != "isa.md":  # generated; the site has a page for each instruction
+                with self.subTest(page=page.name):
+                    self.assertLess(len(page.read_text().split()), 4001)
 
 
 class QuantizedMatmul(unittest.TestCase):

@@ -38,7 +38,7 @@ fi
 if command -v man >/dev/null; then
   man -l "$folder/man/tilevm-run.1" 2>/dev/null | grep -q 'NAME=SPEC' || fail "man shows no NAME=SPEC"
 fi
-"$tilevm" man rnu >"$folder/text" 2>&1 && fail "man rnu is no failure"
+"$tilevm" man rnu >"$folder/text" 2>&1 && fail "man rnu is not a failure"
 grep -q 'did you mean `run`' "$folder/text" || fail "man rnu: $(cat "$folder/text")"
 
 # What bash proposes: complete_bash WORD.. CURRENT.
@@ -60,7 +60,7 @@ bash -n "$folder/tilevm.bash"
 got=$(bash --norc "$folder/ask.bash" "$folder/tilevm.bash" tilevm d)
 [ "$got" = 'dap debug demo diff doctor ' ] || fail "bash proposes for \`tilevm d\`: $got"
 proposed '--report --require-written --resident ' tilevm run --re
-proposed 'cuda emu sim ' tilevm run x.tile --backend ''
+proposed 'cuda emu sim ' tilevm run x.tile --engine ''
 proposed 'sm_80 sm_86 sm_89 ' tilevm check --target sm_8
 proposed 'always auto ' tilevm --color a
 proposed 'doctor ' tilevm --color never "do"
@@ -78,8 +78,8 @@ if command -v zsh >/dev/null; then
 fi
 if command -v fish >/dev/null; then
   fish --no-execute "$folder/tilevm.fish" || fail "fish does not read its script"
-  got=$(fish --no-config -c "source $folder/tilevm.fish; complete -C 'tilevm run --backend '" | cut -f 1 | tr '\n' ' ')
+  got=$(fish --no-config -c "source $folder/tilevm.fish; complete -C 'tilevm run --engine '" | cut -f 1 | tr '\n' ' ')
   [ "$got" = 'cuda emu sim ' ] || [ "$got" = 'sim emu cuda ' ] || fail "fish proposes: $got"
 fi
-"$tilevm" completion tcsh >"$folder/text" 2>&1 && fail "completion of tcsh is no failure"
+"$tilevm" completion tcsh >"$folder/text" 2>&1 && fail "completion of tcsh is not a failure"
 exit $failed

@@ -44,7 +44,7 @@ profile() {
   echo "run $*" >>"$folder/record"
   ncu --clock-control none --cache-control none --csv --page raw --print-units base \
     --metrics "$metrics" --log-file "$folder/table" \
-    "$tilevm" run "$@" --backend cuda >"$folder/output" 2>&1 || {
+    "$tilevm" run "$@" --engine cuda >"$folder/output" 2>&1 || {
     cat "$folder/output" "$folder/table"
     exit 1
   }

@@ -1,7 +1,7 @@
 """Lines of programs and of the Triton forms beside them, as docs/kernels/beside_triton.md gives them.
 
-A line counts if it is neither blank nor a comment. Of a program those of a kernel count, and of the functions of its
-file that it calls; of Triton's form those of its kernels.
+A line counts if it is neither blank nor a comment. A program's lines are those of a kernel, and of the functions of
+its file that it calls; of Triton's form those of its kernels.
 """
 
 import pathlib

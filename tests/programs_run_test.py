@@ -1,4 +1,5 @@
-"""Every shipped program with a kernel runs as it is: `tilevm run FILE`, with no word of warning.
+"""Every shipped program with a kernel runs as it is: `tilevm run FILE`, with no word of warning, and with
+`--check all,padding,outside`: no element from outside of a view reaches an output, no index names one.
 
 What a program needs beside random data it says itself, in a line `# data:`. Figure 9 is in the programs with the faults
 that the paper printed.
@@ -25,7 +26,7 @@ def has_kernel(text):
 
 
 def run(tilevm, file):
-    command = [tilevm, "run", file, *(word for each in SMALLER.get(file, []) for word in ("-D", each))]
+    command = [tilevm, "run", file, "--check", "all,padding,outside", *(word for each in SMALLER.get(file, []) for word in ("-D", each))]
     return subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=False)
 
 

@@ -1,5 +1,6 @@
 """The site, built as `./dev site` builds it: site_test.py TILEVM. Every link and anchor leads somewhere inside, nothing
-is fetched from elsewhere, every program is in the gallery, and the search knows the pages. 77: no MkDocs."""
+is fetched from elsewhere, every program is in the gallery, every instruction has a page, and the search knows the pages.
+77: no MkDocs or no Pygments."""
 
 import html.parser
 import importlib.util
@@ -14,9 +15,10 @@ import unittest
 ROOT = pathlib.Path(__file__).resolve().parents[1]
 TILEVM = sys.argv[1]
 
-if importlib.util.find_spec("mkdocs") is None:
-    print("SKIP: there is no MkDocs (Debian: mkdocs)")
-    sys.exit(77)
+for module in ("mkdocs", "pygments"):
+    if importlib.util.find_spec(module) is None:
+        print(f"SKIP: there is no {module} (Debian: mkdocs, python3-pygments)")
+        sys.exit(77)
 
 
 class Page(html.parser.HTMLParser):
@@ -89,6 +91,32 @@ class Site(unittest.TestCase):
             if report.endswith(".html"):
                 self.assertIn(f'src="{report[:-5]}.svg"', text)
             self.assertIn("<svg", (self.html / report).read_text(), report)
+
+    def test_every_instruction_has_a_page_with_its_tests(self):
+        mnemonics = re.findall(r"^### (\w+)$", (ROOT / "docs/reference/isa.md").read_text(), re.MULTILINE)
+        self.assertGreater(len(mnemonics), 90)
+        table = self.pages[self.html / "reference/isa.html"]
+        for mnemonic in mnemonics:
+            with self.subTest(mnemonic=mnemonic):
+                self.assertIn(f"instructions/{mnemonic}.html", table.links)
+                self.assertIn(mnemonic.lower(), table.anchors)  # as in the page that holds all of them
+                own = (self.html / f"reference/instructions/{mnemonic}.html").read_text()
+                self.assertIn(f"<code>{mnemonic}(", own)
+                self.assertIn("tests-and-programs", own)
+
+    def test_code_has_the_colours_of_the_own_lexer_on_light_and_dark_screens(self):
+        home = (self.html / "index.html").read_text()
+        self.assertIn('<span class="nb">LoadShared</span>', home)
+        self.assertIn('<span class="report-error">error</span>: `LoadShared` races', home)
+        light, _, dark = (self.html / "site.css").read_text().rpartition("@media (prefers-color-scheme: dark)")
+        for style in (light, dark):
+            self.assertRegex(style, r"\.highlight \.nb \{ color: #\w+")
+
+    def test_the_front_page_has_a_picture_and_the_playground(self):
+        home = (self.html / "index.html").read_text()
+        self.assertRegex(home, r'<img [^>]*src="front\.svg"')
+        self.assertRegex(home, r'<a class="way" href="(playground/index|start/playground)\.html">Playground</a>')
+        self.assertIn("<svg", (self.html / "front.svg").read_text())
 
     def test_commands_and_codes_are_the_commands_own(self):
         commands = self.pages[self.html / "commands.html"].anchors

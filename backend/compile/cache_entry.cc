@@ -30,7 +30,7 @@ std::optional<std::string_view> take_line(std::string_view& rest) {
   return line;
 }
 
-/// The length of a part of `rest`; nothing if it is no number, or longer than what is there.
+/// The length of a part of `rest`; nothing if it is not a number, or longer than what is there.
 std::optional<std::size_t> length_within(std::string_view digits, std::string_view rest) {
   std::size_t length = 0;
   const auto [stop, error] = std::from_chars(digits.data(), digits.data() + digits.size(), length);

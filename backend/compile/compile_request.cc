@@ -23,7 +23,7 @@ Result<CudaTarget> parse_cuda_target(const std::string& text) {
       std::all_of(rest.begin(), rest.end(), [](char c) { return c >= '0' && c <= '9'; });
   if (!digits || rest.size() < 2 || rest.size() > 4 || rest.front() == '0') {
     return Error{ErrorKind::usage,
-                 fmt::format("`{}` is no target; write one such as sm_80, sm_86, sm_89, sm_90a, "
+                 fmt::format("`{}` is not a target; write one such as sm_80, sm_86, sm_89, sm_90a, "
                              "sm_100a or sm_120",
                              text)};
   }

@@ -22,10 +22,11 @@ struct CompileRequest {
   std::string target = "sm_90a";   ///< `sm_80`, `sm_90a`, `sm_120` ...; for PTX also `compute_90`
   Artifact artifact = Artifact::cubin;
   CompilerChoice compiler = CompilerChoice::automatic;
-  bool line_info = true;                       ///< keep the source lines for NVIDIA's tools
-  std::optional<int> level;                    ///< of ptxas, 0 to 3; nothing: its default
-  std::vector<std::string> extra_options;      ///< appended to those of `compile_options`
-  std::chrono::milliseconds timeout{120'000};  ///< for the whole request; must be positive
+  bool line_info = true;                   ///< keep the source lines for NVIDIA's tools
+  std::optional<int> level;                ///< level of ptxas, 0 to 3; nothing: its default
+  std::vector<std::string> extra_options;  ///< appended to those of `compile_options`
+  /// Most time for the whole request; must be positive.
+  std::chrono::milliseconds timeout{120'000};
 };
 
 /// What came out.

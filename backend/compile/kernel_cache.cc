@@ -33,7 +33,7 @@ constexpr std::chrono::hours temporary_age{1};
 constexpr std::string_view way_out =
     "set TILEVM_CACHE_DIR to a folder of yours, or TILEVM_CACHE=off";
 
-/// 512M is 2^29. Nothing if it is no number or too large.
+/// 512M is 2^29. Nothing if it is not a number or too large.
 std::optional<std::uint64_t> parse_bytes(std::string_view text) {
   unsigned shift = 0;
   if (const std::size_t unit = std::string_view("KMGT").find(text.empty() ? '\0' : text.back());
@@ -137,7 +137,7 @@ Result<KernelCache> KernelCache::open(CacheSettings settings) {
     return refuse(fmt::format("cannot be made: {}", std::strerror(errno)));
   }
   const std::optional<FolderHandle> folder = FolderHandle::open(settings.folder);
-  if (!folder && errno == ENOTDIR) return refuse("is no folder");
+  if (!folder && errno == ENOTDIR) return refuse("is not a folder");
   const auto info = folder ? folder->status() : std::nullopt;
   if (!info) return refuse(std::strerror(errno));
   if (info->st_uid != geteuid()) return refuse("belongs to another user");

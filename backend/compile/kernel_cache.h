@@ -4,9 +4,9 @@
 // options, the target, the kind of output, and which compiler. It is written to a temporary file
 // and renamed, and verified when it is read. So processes may share a folder. An entry holds its
 // key. A truncated or damaged entry, one under another's name, and one that others may write to are
-// removed, and the kernel is compiled anew. When the entries together grow beyond
-// the limit, those used longest ago are removed. Files that are no entries, by their name and by
-// how they begin, are left alone.
+// removed, and the kernel is compiled again. When the entries together grow beyond the limit, those
+// used longest ago are removed. Files that are not entries, by their name and by how they begin,
+// are left alone.
 //
 // TILEVM_CACHE=off turns the cache off. Its folder is $TILEVM_CACHE_DIR, else tilevm in
 // $XDG_CACHE_HOME, else $HOME/.cache/tilevm; an empty variable counts as unset. It must belong to
@@ -40,8 +40,8 @@ struct CacheSettings {
 
 /// One file of the cache; the last three are empty if it cannot be relied on.
 struct CacheEntry {
-  std::string path;  ///< for people
-  std::string file;  ///< its name in the folder
+  std::string path;  ///< path for people
+  std::string file;  ///< name of the file in the folder
   std::uint64_t bytes = 0;
   std::chrono::system_clock::time_point used;  ///< when it was written or read last
   std::string name, target, compiler;
@@ -84,14 +84,16 @@ class KernelCache {
 [[nodiscard]] std::string cache_key(const CompileRequest& request, const std::string& compiler);
 
 /// What the cache has of this request, else what `compile` gives, which is then kept. A cache that
-/// does not work is no failure: it is left out, and the handler of `on_cache_warning` is told.
+/// does not work is not a failure: it is left out, and the handler of `on_cache_warning` gets the
+/// reason.
 [[nodiscard]] Result<Compiled> compile_kept(const CompileRequest& request,
                                             const std::string& compiler,
                                             const std::function<Result<Compiled>()>& compile);
 /// As `compile_cuda`, but only what the cache does not have.
 [[nodiscard]] Result<Compiled> compile_cached(const CompileRequest& request);
 
-/// Sets who is told, once in a process, why the cache is not used; nobody by default.
+/// Sets a handler that is called at most once in a process, with the reason why the cache is not
+/// used; nobody by default.
 void on_cache_warning(std::function<void(const std::string&)> handler);
 
 }  // namespace tilevm::backend

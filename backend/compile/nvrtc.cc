@@ -117,7 +117,7 @@ Status Nvrtc::load_functions() {
   if (api_.get_error_string == nullptr && missing.empty()) missing = "nvrtcGetErrorString";
   if (missing.empty()) return Done{};
   return Error{ErrorKind::unavailable,
-               fmt::format("`{}` has no function `{}`: it is no NVRTC, or one older than 11.2",
+               fmt::format("`{}` has no function `{}`: it is not NVRTC, or one older than 11.2",
                            library_.path(), missing)};
 }
 

@@ -9,7 +9,7 @@ namespace tilevm::backend::nvrtc {
 using Code = int;                       ///< nvrtcResult; 0 is success
 using Program = struct ProgramObject*;  ///< nvrtcProgram
 
-/// Values of nvrtcResult that are told apart.
+/// Values of nvrtcResult that are distinguished.
 enum : Code {
   success = 0,
   invalid_option = 5,
@@ -34,7 +34,7 @@ enum : Code {
   F(get_log_size, nvrtcGetProgramLogSize, (Program, std::size_t*))                     \
   F(get_log, nvrtcGetProgramLog, (Program, char*))
 
-/// Functions that older versions lack; their pointers may be null.
+/// Functions that are missing in older versions; their pointers may be null.
 #define TILEVM_NVRTC_OPTIONAL_FUNCTIONS(F) \
   F(set_flow_callback, nvrtcSetFlowCallback, (Program, int (*)(void*, void*), void*))
 

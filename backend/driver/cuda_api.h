@@ -21,7 +21,7 @@ using EventHandle = struct EventObject*;
 using GraphHandle = struct GraphObject*;          ///< CUgraph
 using GraphExecHandle = struct GraphExecObject*;  ///< CUgraphExec
 
-/// Values of CUresult that are told apart.
+/// Values of CUresult that are distinguished.
 enum : Code {
   success = 0,
   out_of_memory = 2,
@@ -151,7 +151,7 @@ enum CaptureMode : int { capture_thread_local = 1 };
   F(event_elapsed_time, cuEventElapsedTime, "cuEventElapsedTime", 2000,                            \
     (float*, EventHandle, EventHandle))
 
-/// Functions that older drivers lack; their pointers may be null.
+/// Functions that are missing in older drivers; their pointers may be null.
 #define TILEVM_DRIVER_OPTIONAL_FUNCTIONS(F)                               \
   F(func_get_param_info, cuFuncGetParamInfo, "cuFuncGetParamInfo", 12040, \
     (Function, std::size_t, std::size_t*, std::size_t*))

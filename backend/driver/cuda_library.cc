@@ -42,7 +42,7 @@ class FunctionLoader {
 #define TILEVM_LOAD_OPTIONAL(name, nvidia, symbol, version, parameters) \
   loader.load(api.name, #nvidia, symbol, version, false);
 
-/// The first needed function that the library lacks, or "".
+/// The first needed function that is missing in the library, or "".
 std::string load_functions(const DynamicLibrary& library, cuda::Api& api) {
   FunctionLoader loader(library);
   TILEVM_DRIVER_FUNCTIONS(TILEVM_LOAD_NEEDED)
@@ -80,10 +80,10 @@ const char* advice(cuda::Code code) {
              "(cubin)";
     case cuda::illegal_address:
     case cuda::invalid_address_space:
-      return "the kernel accessed memory outside its buffers; the simulator (`--backend sim`) "
+      return "the kernel accessed memory outside its buffers; the simulator (`--engine sim`) "
              "shows where";
     case cuda::misaligned_address:
-      return "the kernel accessed an address that is no multiple of the access's size; buffers "
+      return "the kernel accessed an address that is not a multiple of the access's size; buffers "
              "must start at multiples of 256 bytes";
     case cuda::launch_out_of_resources:
       return "the block needs more registers or shared memory than a multiprocessor has: use "
@@ -114,10 +114,11 @@ Result<std::shared_ptr<const Driver>> Driver::open(const std::string& library) {
   driver->library_ = *std::move(opened);
   const std::string missing = load_functions(driver->library_, driver->api_);
   if (!missing.empty()) {
-    return Error{ErrorKind::unavailable,
-                 fmt::format("`{}` has no function `{}`: it is no CUDA driver, or one older than "
-                             "CUDA 11.4; install a newer driver (580 for CUDA 13)",
-                             driver->path(), missing)};
+    return Error{
+        ErrorKind::unavailable,
+        fmt::format("`{}` has no function `{}`: it is not a CUDA driver, or one older than "
+                    "CUDA 11.4; install a newer driver (580 for CUDA 13)",
+                    driver->path(), missing)};
   }
   if (const cuda::Code code = driver->api_.init(0); code != cuda::success) {
     return driver->error(code, fmt::format("starting the driver `{}`", driver->path()));

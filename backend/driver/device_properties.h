@@ -21,8 +21,8 @@ struct DeviceProperties {
   int max_threads_per_multiprocessor = 0;
   int registers_per_multiprocessor = 0;
   int clock_khz = 0;              ///< 0 where the driver does not say
-  int memory_clock_khz = 0;       ///< likewise
-  int memory_bus_width_bits = 0;  ///< likewise
+  int memory_clock_khz = 0;       ///< memory clock; 0 where the driver does not say
+  int memory_bus_width_bits = 0;  ///< memory bus width; 0 where the driver does not say
 
   /// The name that compiles for exactly this device: `sm_80`, and with the architecture-specific
   /// instructions from 9.0 on: `sm_90a`.

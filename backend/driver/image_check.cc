@@ -33,7 +33,7 @@ bool inside(std::string_view image, std::uint64_t offset, std::uint64_t size) {
 std::string find_elf_fault(std::string_view image) {
   Elf64_Ehdr head;
   if (!read_at(image, 0, head) || head.e_ident[EI_CLASS] != ELFCLASS64) {
-    return "it is no 64-bit ELF file";
+    return "it is not a 64-bit ELF file";
   }
   for (std::uint64_t i = 0; i < head.e_shnum; ++i) {
     Elf64_Shdr section;

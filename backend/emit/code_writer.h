@@ -22,7 +22,7 @@ class CodeWriter {
 
   /// One line of code; more than one if it is too long.
   void line(std::string_view text);
-  /// The same for text that makes no machine code, so that it needs no #line.
+  /// Writes text that makes no machine code, so that it needs no #line.
   void plain(std::string_view text);
   /// "text {", one level deeper after it.
   void open(std::string_view text);

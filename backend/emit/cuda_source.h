@@ -19,10 +19,10 @@ namespace tilevm::backend {
 struct CudaParameter {
   enum class Role : std::uint8_t { pointer, scalar, workspace, prints, assertions, probes };
   Role role = Role::pointer;
-  isa::VarId var;  ///< of the program's kernel; not for what follows workspaces
+  isa::VarId var;  ///< variable of the program's kernel; unset for what follows workspaces
   isa::ScalarKind scalar = isa::ScalarKind::i32;  ///< Role::scalar
   std::int64_t workspace_bytes = 0;               ///< Role::workspace
-  bool zeroed = false;                            ///< the same: each launch begins with zeros
+  bool zeroed = false;                            ///< whether each launch begins with zeros
 
   /// Bytes of the argument: 8 for addresses, as in C for scalars.
   [[nodiscard]] std::size_t bytes() const;
@@ -31,12 +31,14 @@ struct CudaParameter {
 /// What a launch must know of an emitted kernel, and what a reader may want to.
 struct CudaKernel {
   std::string entry;        ///< the name in the compiled module
-  std::size_t program = 0;  ///< of those that were emitted together
+  std::size_t program = 0;  ///< index among the programs that were emitted together
   int kernel = 0;           ///< index into Program::kernels
   std::int64_t threads = 1;
-  std::int64_t shared_bytes = 0;   ///< of dynamic shared memory
-  std::int64_t barrier_bytes = 0;  ///< of static shared memory, before it
-  bool stores_replicas = false;    ///< some elements are stored by all threads that hold them
+  std::int64_t shared_bytes = 0;   ///< bytes of dynamic shared memory
+  std::int64_t barrier_bytes = 0;  ///< bytes of static shared memory, before the dynamic
+  /// Whether the program itself orders its warps, by groups and barriers: the simulator checks how.
+  bool orders_itself = false;
+  bool stores_replicas = false;  ///< some elements are stored by all threads that hold them
   std::vector<CudaParameter> parameters;
   std::vector<Remark> remarks;  ///< about its instructions, in the order of the text
 
@@ -50,7 +52,7 @@ struct CudaKernel {
 struct CudaSource {
   std::string text;
   std::size_t prelude_size = 0;     ///< where the program's own text begins
-  std::vector<CudaKernel> kernels;  ///< one per kernel of the programs, in order
+  std::vector<CudaKernel> kernels;  ///< kernels of the programs, in order
   /// Tensor-core instructions that the kernels use, by the numbers of MachineKind::emulated.
   std::vector<const isa::MmaShape*> mma;
 };

@@ -3,7 +3,7 @@
 // The text has two parts: the device prelude (prelude.h: every instruction that is not plain C++),
 // then one __global__ function per kernel, which is plain C++ over the prelude's functions. It
 // includes no headers, so NVRTC and nvcc take it as it is. Comments quote the program and #line
-// gives its line numbers, so NVIDIA's tools show lines of the .tile file. The same program gives
+// gives its line numbers, so NVIDIA's tools show lines of the .tile file. A program always gives
 // the same text, byte for byte.
 #pragma once
 

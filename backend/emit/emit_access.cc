@@ -41,7 +41,6 @@ class AccessEmission {
     open();
     access_.stores ? store() : load();
     close();
-    kernel_.fence_if(access_.fenced);
   }
 
   void write_elements() {
@@ -76,11 +75,11 @@ class AccessEmission {
   void write_matrices() {
     write(
         [&] {
-          out().line(fmt::format("tv::load_matrices<{}, {}>({} + {}, {});", plan_.matrices,
+          out().line(fmt::format("tv::ldmatrix<{}, {}>({} + {}, {});", plan_.matrices,
                                  plan_.transposed, tile_, first_word(), memory_.address(0)));
         },
         [&] {
-          out().line(fmt::format("{}store_matrices<{}, {}>({}, {} + {});", kernel_.writer(),
+          out().line(fmt::format("{}stmatrix<{}, {}>({}, {} + {});", kernel_.writer(),
                                  plan_.matrices, plan_.transposed, memory_.address(0), tile_,
                                  first_word()));
         });
@@ -194,7 +193,7 @@ class AccessEmission {
   [[nodiscard]] std::string inside() const { return plan_.tests_bounds() ? "inside_" : "true"; }
   [[nodiscard]] std::string guard() const { return plan_.tests_bounds() ? "if (inside_) " : ""; }
 
-  /// Of the words of access l_'s matrices.
+  /// The first of the words of access l_'s matrices.
   [[nodiscard]] std::string first_word() const {
     return plan_.count > 1 ? fmt::format("l_ * {}", plan_.matrices) : "0";
   }

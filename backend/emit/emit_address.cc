@@ -58,7 +58,8 @@ void AddressEmission::declare_base() {
   if (joined_) {
     kernel_.out.line(fmt::format("const tv::i32 {}at_ = {};", prefix_, bytes(offset("base"))));
   } else if (form_ == AddressForm::sum) {
-    const std::string begin = hoisted_ ? fmt::format("tv::at_place(place{}_)", *hoisted_) : data_;
+    const std::string begin =
+        hoisted_ ? fmt::format("tv::shared_to_generic(place{}_)", *hoisted_) : data_;
     kernel_.out.line(
         fmt::format("tv::u8* const {}at_ = {} + {};", prefix_, begin, bytes(offset("base"))));
   } else if (form_ == AddressForm::flipped) {

@@ -24,9 +24,9 @@ class AddressEmission {
   struct Base {
     isa::AddressForm form = isa::AddressForm::whole;
     std::string prefix{};                  ///< distinguishes the names of two sides
-    std::optional<std::size_t> hoisted{};  ///< in SelectedKernel::hoisted
+    std::optional<std::size_t> hoisted{};  ///< index in SelectedKernel::hoisted
     bool joined = false;                   ///< TileAccess::joined
-    std::string index{};                   ///< of an access, along TileMapping::indexed
+    std::string index{};                   ///< index of an access, along TileMapping::indexed
   };
   AddressEmission(const isa::AccessSide& side, isa::VarId tensor, Numbers numbers, Base base,
                   KernelEmission& kernel);

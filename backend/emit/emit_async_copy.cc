@@ -64,7 +64,7 @@ class CopyEmission {
                           from_.extent(dim), from_.index(dim));
     }
     if (plan_.tests_bounds()) valid = fmt::format("inside_ ? {} : 0", valid);
-    kernel_.out.line(fmt::format("{}copy_async<{}>({}, {}, {}{});", kernel_.writer(), bytes,
+    kernel_.out.line(fmt::format("{}cp_async<{}>({}, {}, {}{});", kernel_.writer(), bytes,
                                  to_.address(0), from_.address(0), valid, policy_));
   }
 
@@ -164,14 +164,12 @@ template <>
 void emit_form(const PieceCopy& form, const isa::InstStmt& stmt, KernelEmission& kernel) {
   CopyEmission copy(*form.plan, form.unrolled, form.hoisted, stmt, kernel);
   copy.write([&] { copy.move_piece(); });
-  kernel.fence_if(form.fenced);
 }
 
 template <>
 void emit_form(const ElementCopy& form, const isa::InstStmt& stmt, KernelEmission& kernel) {
   CopyEmission copy(*form.plan, form.unrolled, {}, stmt, kernel);
   copy.write([&] { copy.move_element(); });
-  kernel.fence_if(form.fenced);
 }
 
 /// One thread of each copying warp takes every n-th row, for n copying warps. All values are
@@ -188,7 +186,7 @@ void emit_form(const BulkCopy& form, const isa::InstStmt& stmt, KernelEmission& 
   AddressEmission from(form.from, inst.src.var, {"row_", form.rows}, {form.from.address}, kernel);
   AddressEmission to(form.to, inst.dst.var, {"row_", form.rows}, {form.to.address, "to_"}, kernel);
   out.open_plain(
-      fmt::format("if (bulk_.warp - {}u < {} && tv::leads_warp())", form.first_warp, form.warps));
+      fmt::format("if (bulk_.warp - {}u < {} && tv::elect_sync())", form.first_warp, form.warps));
   from.declare_base();
   to.declare_base();
   const std::string policy = declare_policy(inst, kernel);
@@ -201,28 +199,13 @@ void emit_form(const BulkCopy& form, const isa::InstStmt& stmt, KernelEmission& 
   }
   from.declare_access();
   to.declare_access();
-  out.line(fmt::format("{}copy_bulk<{}>(bulk_, {}, {}{});", kernel.writer(), form.row_bytes,
+  out.line(fmt::format("{}cp_async_bulk<{}>(bulk_, {}, {}{});", kernel.writer(), form.row_bytes,
                        to.address(0), from.address(0), policy));
   out.close();
   out.close();
   if (!form.ends_run) return;
   if (!run.is_single) out.close();
   out.line(fmt::format("bulk_.bytes += {};", run.bytes));
-}
-
-template <>
-void emit_form(const GroupCommit&, const isa::InstStmt&, KernelEmission& kernel) {
-  const BulkGroups& bulk = kernel.selected().bulk;
-  if (bulk.any()) kernel.out.line("tv::commit_bulk(bulk_);");
-  if (!bulk.are_all) kernel.out.line("tv::copy_async_commit();");
-}
-
-template <>
-void emit_form(const GroupWait& form, const isa::InstStmt&, KernelEmission& kernel) {
-  const BulkGroups& bulk = kernel.selected().bulk;
-  if (bulk.any()) kernel.out.line(fmt::format("tv::wait_for_bulk<{}>(bulk_);", form.pending));
-  if (!bulk.are_all) kernel.out.line(fmt::format("tv::copy_async_wait<{}>();", form.pending));
-  kernel.fence_if(form.fenced);
 }
 
 }  // namespace tilevm::backend

@@ -41,45 +41,46 @@ void emit_plain(const isa::AllocateBarrier&, const isa::InstStmt& stmt, KernelEm
       fmt::format("const tv::u32 {} = tv::barrier_address(barriers_ + {});", name, barrier.first));
   kernel.out.open("if (tv::thread() == 0)");
   kernel.out.line(
-      fmt::format("for (int stage_ = 0; stage_ < {}; ++stage_) tv::make_phases({} + "
+      fmt::format("for (int stage_ = 0; stage_ < {}; ++stage_) tv::mbarrier_init({} + "
                   "stage_ * {}u, {}u);",
                   barrier.stages, name, stage_bytes, barrier.arrivals));
-  kernel.out.line("tv::fence_phases();");
+  kernel.out.line("tv::fence_proxy_async_shared();");
   kernel.out.close();
 }
 
 template <>
 void emit_plain(const isa::Arrive& inst, const isa::InstStmt&, KernelEmission& kernel) {
-  kernel.out.line(fmt::format("tv::arrive({});", stage_of(inst.barrier, inst.stage, kernel)));
+  kernel.out.line(
+      fmt::format("tv::mbarrier_arrive({});", stage_of(inst.barrier, inst.stage, kernel)));
 }
 
 template <>
 void emit_plain(const isa::ArriveExpect& inst, const isa::InstStmt&, KernelEmission& kernel) {
-  kernel.out.line(fmt::format("tv::expect_bytes({}, static_cast<tv::u32>({}));",
+  kernel.out.line(fmt::format("tv::mbarrier_arrive_expect_tx({}, static_cast<tv::u32>({}));",
                               stage_of(inst.barrier, inst.stage, kernel),
                               kernel.scalar(inst.bytes.value)));
 }
 
 template <>
 void emit_plain(const isa::WaitBarrier& inst, const isa::InstStmt&, KernelEmission& kernel) {
-  kernel.out.line(fmt::format("tv::wait_for_phase({}, static_cast<tv::u32>({}));",
+  kernel.out.line(fmt::format("tv::mbarrier_wait_parity({}, static_cast<tv::u32>({}));",
                               stage_of(inst.barrier, inst.stage, kernel),
                               kernel.scalar(inst.parity.value)));
 }
 
 template <>
 void emit_plain(const isa::FenceProxy&, const isa::InstStmt&, KernelEmission& kernel) {
-  kernel.out.line("tv::fence_for_bulk();");
+  kernel.out.line("tv::fence_proxy_async();");
 }
 
 template <>
 void emit_plain(const isa::SyncNamedBarrier& inst, const isa::InstStmt&, KernelEmission& kernel) {
-  kernel.out.line(fmt::format("tv::wait_at_named_barrier{}();", named(inst)));
+  kernel.out.line(fmt::format("tv::named_barrier_sync{}();", named(inst)));
 }
 
 template <>
 void emit_plain(const isa::ArriveNamedBarrier& inst, const isa::InstStmt&, KernelEmission& kernel) {
-  kernel.out.line(fmt::format("tv::arrive_at_named_barrier{}();", named(inst)));
+  kernel.out.line(fmt::format("tv::named_barrier_arrive{}();", named(inst)));
 }
 
 }  // namespace tilevm::backend

@@ -106,7 +106,7 @@ void emit_canonical(const PackedOperand& c, const isa::RegisterType& type, Kerne
                               type.layout.num_locals(), c.tile));
 }
 
-/// Of a sparse step, the register of places.
+/// The register of places of a sparse step.
 std::string places_of(const isa::DotPlan& plan, const isa::DotPlan::Step& step, isa::VarId places,
                       KernelEmission& kernel) {
   const PackedOperand operand{

@@ -8,8 +8,8 @@
 #include "backend/emit/emit_index.h"
 #include "backend/emit/emit_mma.h"
 #include "backend/emit/emit_scalar.h"
+#include "backend/machine/describe.h"
 #include "backend/select/default_forms.h"
-#include "backend/select/remarks.h"
 #include "isa/analysis/assertion.h"
 #include "isa/base/check.h"
 
@@ -32,6 +32,18 @@ void emit_only_form(const isa::InstStmt& stmt, KernelEmission& kernel) {
       stmt.inst);
 }
 
+std::string unroll_text(const isa::ForStmt& loop) {
+  return loop.unroll > 0 ? fmt::format("TV_UNROLL_BY({}) ", loop.unroll) : std::string();
+}
+
+template <class Kind>
+concept OfLoop = std::is_same_v<Kind, SteppedLoop> || std::is_same_v<Kind, CountedLoop>;
+/// A form of the program's own synchronization (backend/machine/copy_ring.cc).
+template <class Kind>
+concept OrdersProgram = std::is_same_v<Kind, GroupCommit> || std::is_same_v<Kind, GroupWait> ||
+                        std::is_same_v<Kind, FullBarrier> || std::is_same_v<Kind, SplitBarrier> ||
+                        std::is_same_v<Kind, EarlyExit>;
+
 }  // namespace
 
 KernelEmission::KernelEmission(const SelectedProgram& program, int kernel, NameTable& entries,
@@ -40,15 +52,20 @@ KernelEmission::KernelEmission(const SelectedProgram& program, int kernel, NameT
       program_(program.program),
       selected_(program.kernels[static_cast<std::size_t>(kernel)]),
       kernel_(program_.kernel(kernel)),
+      machine_(make_machine(program, static_cast<std::size_t>(kernel))),
       used_(used),
       probes_(selected_.probes) {
   result_.kernel = kernel;
   result_.entry = entries.unique(kernel_.name + "_kernel");
   result_.threads = program_.info(kernel).num_threads;
   result_.shared_bytes = program_.info(kernel).shared_footprint;
-  const std::int64_t barriers = std::max(selected_.bulk.count, info().barrier_stages);
-  result_.barrier_bytes = barriers * barrier_bytes;
-  result_.remarks = describe(program_, selected_);
+  for (const MachineBarrier& barrier : machine_.barriers) {
+    const bool in_memory = barrier.kind == MachineBarrier::Kind::mbarrier;
+    if (in_memory) result_.barrier_bytes += barrier.stages * barrier_bytes;
+  }
+  result_.barrier_bytes += info().barrier_stages * barrier_bytes;
+  result_.orders_itself = info().has_groups() || !info().barriers.empty();
+  result_.remarks = describe(program_, selected_, machine_);
   add_parameters();
 }
 
@@ -71,7 +88,7 @@ void KernelEmission::add_parameters() {
   if (isa::has_assertions(kernel_)) {
     result_.parameters.push_back({CudaParameter::Role::assertions, {}, {}, 0});
   }
-  if (probes_.size() > 0) result_.parameters.push_back({CudaParameter::Role::probes, {}, {}, 0});
+  if (!probes_.empty()) result_.parameters.push_back({CudaParameter::Role::probes, {}, {}, 0});
 }
 
 std::string KernelEmission::parameter_name(const CudaParameter& parameter) const {
@@ -154,7 +171,7 @@ void KernelEmission::begin_exchanges() {
 
 void KernelEmission::synchronize() {
   if (group_ == 0) return out.line("tv::synchronize();");
-  out.line(fmt::format("tv::wait_at_named_barrier<{}, {}>();", group().named_barrier.value_or(0),
+  out.line(fmt::format("tv::named_barrier_sync<{}, {}>();", group().named_barrier.value_or(0),
                        group().threads));
 }
 
@@ -187,16 +204,11 @@ void KernelEmission::run() {
   if (info().barrier_stages > 0) {
     out.plain(fmt::format("TV_BARRIERS(barriers_, {});", info().barrier_stages));
   }
-  if (const BulkGroups& bulk = selected_.bulk; bulk.any()) {
-    const std::string kind = fmt::format("<{}, {}>", bulk.count, bulk.first_producer);
-    out.plain(fmt::format("TV_BARRIERS(barriers_, {});", bulk.count));
-    out.plain(fmt::format("tv::BulkGroups{0} bulk_ = tv::make_bulk_groups{0}(barriers_);", kind));
-  }
+  write(machine_.begin);
   if (!info().prints.empty()) out.plain("tv::Printer print_ = tv::printer(prints_);");
   open_probe();
   declare_hoisted();
-  write(kernel_.body);
-  end_block();
+  write(machine_.body);
   out.close();
   out.at(0);
 }
@@ -210,9 +222,9 @@ void KernelEmission::declare_hoisted() {
       elements += fmt::format("{}({}) * {}", elements.empty() ? "" : " + ",
                               share("tv::thread()", threads(), own.terms, 0), own.stride);
     }
-    lines.push_back(
-        fmt::format("const tv::u32 place{}_ = tv::kept_place(shared_ + {}, tv::bytes<{}>({}));", i,
-                    address.offset, address.bits, elements));
+    lines.push_back(fmt::format(
+        "const tv::u32 place{}_ = tv::hoisted_address(shared_ + {}, tv::bytes<{}>({}));", i,
+        address.offset, address.bits, elements));
   }
   out.aside(lines);
 }
@@ -221,26 +233,45 @@ void KernelEmission::note_stores_of(VarId tile) {
   if (type<isa::RegisterType>(tile).layout.num_replicas() > 1) result_.stores_replicas = true;
 }
 
-void KernelEmission::fence_if(bool fenced) {
-  if (fenced) out.line("tv::fence_for_bulk();");
-}
-
-void KernelEmission::end_block() {
-  if (selected_.bulk.any()) out.line("tv::end_bulk(bulk_);");
-}
-
-void KernelEmission::write(const isa::Block& block) {
+/// A statement is quoted before the first of its operations.
+void KernelEmission::write(const MachineBlock& block) {
   constexpr int max_quoted = 12;
-  for (const isa::Stmt& stmt : block) {
-    const bool simple = std::holds_alternative<isa::InstStmt>(stmt.node) ||
-                        std::holds_alternative<isa::ScalarStmt>(stmt.node);
-    quote_source(stmt.span, simple ? max_quoted : 1);
-    std::visit([&](const auto& node) { write(node); }, stmt.node);
+  const isa::Stmt* quoted = nullptr;
+  for (const MachineNode& node : block) {
+    if (node.stmt != nullptr && node.stmt != quoted) {
+      const bool simple = std::holds_alternative<isa::InstStmt>(node.stmt->node) ||
+                          std::holds_alternative<isa::ScalarStmt>(node.stmt->node);
+      quote_source(node.stmt->span, simple ? max_quoted : 1);
+      quoted = node.stmt;
+    }
+    write(node);
+  }
+}
+
+void KernelEmission::write(const MachineNode& node) {
+  if (const auto* op = std::get_if<MachineOp>(&node.node)) {
+    const Form* const form = std::get_if<Form>(&op->code);
+    if (form == nullptr) return write_op(*op);
+    write_form(*std::get_if<isa::InstStmt>(&node.stmt->node), *form);
+  } else if (const auto* guard = std::get_if<MachineGuard>(&node.node)) {
+    write(*guard);
+  } else if (const auto* loop = std::get_if<MachineLoop>(&node.node)) {
+    write(*loop, *node.stmt);
+  } else if (const auto* branch = std::get_if<MachineBranch>(&node.node)) {
+    write(*branch, *std::get_if<isa::IfStmt>(&node.stmt->node));
+  } else if (const auto* fork = std::get_if<MachineFork>(&node.node)) {
+    write(*fork, *std::get_if<isa::ForkStmt>(&node.stmt->node));
+  } else if (const auto* scalar = std::get_if<isa::ScalarStmt>(&node.stmt->node)) {
+    write(*scalar);
+  } else if (const auto* leave = std::get_if<isa::BreakStmt>(&node.stmt->node)) {
+    write(*leave);
+  } else if (const auto* next = std::get_if<isa::ContinueStmt>(&node.stmt->node)) {
+    write(*next);
   }
 }
 
 void KernelEmission::open_probe() {
-  if (probes_.size() == 0) return;
+  if (probes_.empty()) return;
   out.plain(fmt::format("tv::Probe probe_ = tv::probe(probes_, {}, {});",
                         result_.shared_bytes > 0 ? "shared_" : "nullptr", result_.shared_bytes));
 }
@@ -259,89 +290,57 @@ void KernelEmission::probe_value(VarId var) {
   }
 }
 
-void KernelEmission::end_record(isa::StmtId id) {
-  out.line(fmt::format("probe_.record({});", id.index));
-}
-
-void KernelEmission::write(const isa::InstStmt& stmt) {
-  write_form(stmt);
-  if (probes_.size() == 0 || probes_[stmt.id] != isa::ProbeMode::records) return;
-  for (const VarId var : isa::probed_results(stmt)) probe_value(var);
-  end_record(stmt.id);
-}
-
-void KernelEmission::write_form(const isa::InstStmt& stmt) {
+void KernelEmission::write_form(const isa::InstStmt& stmt, const Form& form) {
   std::visit(
-      [&]<class Kind>(const Kind& form) {
+      [&]<class Kind>(const Kind& kind) {
         if constexpr (std::is_same_v<Kind, Plain>) {
           emit_only_form(stmt, *this);
-        } else if constexpr (std::is_same_v<Kind, SteppedLoop> ||
-                             std::is_same_v<Kind, CountedLoop>) {
+        } else if constexpr (OfLoop<Kind>) {
           TILEVM_CHECK(false, "an instruction in the form of a loop");
+        } else if constexpr (OrdersProgram<Kind>) {
+          TILEVM_CHECK(false, "a form that the machine program has no more");
         } else {
-          emit_form(form, stmt, *this);
+          emit_form(kind, stmt, *this);
         }
       },
-      selected_.forms[stmt.id]);
+      form);
 }
 
 void KernelEmission::write(const isa::ScalarStmt& stmt) {
   const std::string type = scalar_type(stmt.value.kind());
   out.line(target(stmt.target, stmt.declares, type) + scalar(stmt.value) + ";");
-  if (probes_.size() == 0) return;
-  probe_value(stmt.target);
-  end_record(stmt.id);
 }
 
-/// An iteration of a loop begins.
-void KernelEmission::probe_iteration(isa::StmtId id, std::optional<VarId> var) {
-  if (probes_.size() == 0) return;
-  if (var) probe_value(*var);
-  end_record(id);
-}
-
-/// Writes a loop between the declarations and the ends of the counts that it adds up.
-template <class Write>
-void KernelEmission::with_counts(isa::StmtId loop, Write&& write_loop) {
-  const auto for_each_dot = [&](auto&& f) {
-    for (const DeferredSum& sum : selected_.deferred) {
-      if (sum.loop == loop) f(*sum.dot, *this);
-    }
-  };
-  for_each_dot(begin_counts);
-  write_loop();
-  for_each_dot(end_counts);
-}
-
-void KernelEmission::write(const isa::ForStmt& loop) {
-  const std::string unroll =
-      loop.unroll > 0 ? fmt::format("TV_UNROLL_BY({}) ", loop.unroll) : std::string();
-  with_counts(loop.id, [&] {
-    const Form& form = selected_.forms[loop.id];
-    if (const auto* stepped = std::get_if<SteppedLoop>(&form)) {
-      return write_loop(*stepped, loop, unroll);
-    }
-    const auto* counted = std::get_if<CountedLoop>(&form);
-    TILEVM_CHECK(counted != nullptr, "a loop without its form");
-    write_loop(*counted, loop, unroll);
-  });
+void KernelEmission::write(const MachineLoop& loop, const isa::Stmt& stmt) {
+  if (const auto* test = std::get_if<isa::WhileStmt>(&stmt.node)) {
+    out.open("while " + condition(test->condition));
+    write(loop.body);
+    out.close();
+    return;
+  }
+  const auto& range = *std::get_if<isa::ForStmt>(&stmt.node);
+  if (const auto* stepped = std::get_if<SteppedLoop>(&loop.form)) {
+    return write_loop(*stepped, range, loop.body);
+  }
+  const auto* counted = std::get_if<CountedLoop>(&loop.form);
+  TILEVM_CHECK(counted != nullptr, "a loop without its form");
+  write_loop(*counted, range, loop.body);
 }
 
 void KernelEmission::write_loop(const SteppedLoop& form, const isa::ForStmt& loop,
-                                const std::string& unroll) {
+                                const MachineBlock& body) {
   const std::string var = name(loop.var), type = scalar_type(loop.begin.kind());
   const std::string begin = scalar(loop.begin), end = scalar(loop.end), step = scalar(loop.step);
   const bool constant = loop.end.is_constant();
-  out.open(fmt::format("{}for ({} {} = {}{}; {} {} {}; {} += {})", unroll, type, var, begin,
-                       constant ? "" : ", end_ = " + end, var, form.counts_down ? ">" : "<",
+  out.open(fmt::format("{}for ({} {} = {}{}; {} {} {}; {} += {})", unroll_text(loop), type, var,
+                       begin, constant ? "" : ", end_ = " + end, var, form.counts_down ? ">" : "<",
                        constant ? end : "end_", var, step));
-  probe_iteration(loop.id, loop.var);
-  write(loop.body);
+  write(body);
   out.close();
 }
 
 void KernelEmission::write_loop(const CountedLoop&, const isa::ForStmt& loop,
-                                const std::string& unroll) {
+                                const MachineBlock& body) {
   const std::string var = name(loop.var), type = scalar_type(loop.begin.kind());
   const std::string begin = scalar(loop.begin), end = scalar(loop.end), step = scalar(loop.step);
   out.open_plain();
@@ -349,31 +348,21 @@ void KernelEmission::write_loop(const CountedLoop&, const isa::ForStmt& loop,
   out.open(
       fmt::format("{}for (tv::u64 k_ = 0, trips_ = tv::trips(begin_, {}, step_); "
                   "k_ < trips_; ++k_)",
-                  unroll, end));
+                  unroll_text(loop), end));
   out.line(fmt::format("{} {} = tv::range_value(begin_, k_, step_);", type, var));
-  probe_iteration(loop.id, loop.var);
-  write(loop.body);
+  write(body);
   out.close();
   out.close();
 }
 
-void KernelEmission::write(const isa::WhileStmt& loop) {
-  with_counts(loop.id, [&] {
-    out.open("while " + condition(loop.condition));
-    probe_iteration(loop.id, {});
-    write(loop.body);
-    out.close();
-  });
-}
-
-void KernelEmission::write(const isa::IfStmt& branch) {
-  for (std::size_t i = 0; i < branch.arms.size(); ++i) {
-    const isa::Expr& tests = branch.arms[i].condition;
+void KernelEmission::write(const MachineBranch& branch, const isa::IfStmt& stmt) {
+  for (std::size_t i = 0; i < stmt.arms.size(); ++i) {
+    const isa::Expr& tests = stmt.arms[i].condition;
     const std::string head = "if " + condition(tests);
     // What `elif` tests is on a line of its own.
     if (i > 0 && tests.span() != Span{}) out.at(program_.source().root_line(tests.span().begin));
     i == 0 ? out.open(head) : out.close_and_open("else " + head);
-    write(branch.arms[i].body);
+    write(branch.arms[i]);
   }
   if (!branch.otherwise.empty()) {
     out.close_and_open("else");
@@ -383,26 +372,25 @@ void KernelEmission::write(const isa::IfStmt& branch) {
 }
 
 /// Each warp runs the part of its group and passes the others.
-void KernelEmission::write(const isa::ForkStmt& fork) {
+void KernelEmission::write(const MachineFork& machine_fork, const isa::ForkStmt& fork) {
   const std::int32_t outer = group_;
   for (std::size_t i = 1; i < info().groups.size(); ++i) {
     const isa::ThreadGroup& each = info().groups[i];
     if (each.fork != fork.id) continue;
     group_ = static_cast<std::int32_t>(i);
-    write_group(fork, fork.groups[each.position], outer);
+    write_group(fork, fork.groups[each.position].span, machine_fork.groups[each.position]);
   }
   group_ = outer;
 }
 
-void KernelEmission::write_group(const isa::ForkStmt& fork, const isa::WarpGroup& part,
-                                 std::int32_t) {
+void KernelEmission::write_group(const isa::ForkStmt& fork, Span span, const MachineBlock& body) {
   const isa::ThreadGroup& made = group();
-  quote_source(part.span, 1);
+  quote_source(span, 1);
   if (made.elects) {
     // The warp meets again behind the part of its thread: later instructions are for whole warps.
     out.open(fmt::format("if (tv::warp_number() == {}u)", made.first_warp()));
-    out.open("if (tv::leads_warp())");
-    write(part.body);
+    out.open("if (tv::elect_sync())");
+    write(body);
     out.close();
     out.line("tv::synchronize_warp();");
     out.close();
@@ -413,7 +401,7 @@ void KernelEmission::write_group(const isa::ForkStmt& fork, const isa::WarpGroup
   set_registers(made, true);
   out.line(fmt::format("const tv::u32 thread_ = tv::thread() - {}u;", made.first_thread));
   begin_exchanges();
-  write(part.body);
+  write(body);
   const bool is_last = !kernel_.body.empty() && kernel_.body.back().id() == fork.id;
   if (!is_last) set_registers(made, false);
   out.close();
@@ -423,7 +411,7 @@ void KernelEmission::write_group(const isa::ForkStmt& fork, const isa::WarpGroup
 void KernelEmission::set_registers(const isa::ThreadGroup& made, bool begins) {
   if (!made.registers || *made.registers == info().launch_registers) return;
   const bool grows = (*made.registers > info().launch_registers) == begins;
-  out.line(fmt::format("tv::set_registers<{}, {}>();",
+  out.line(fmt::format("tv::setmaxnreg<{}, {}>();",
                        begins ? *made.registers : info().launch_registers, grows));
 }
 

@@ -1,9 +1,9 @@
-// The printer of one kernel: a walk over its selected form (backend/select).
+// The printer of one kernel: a walk over its machine program (backend/machine).
 //
 // It decides nothing. Each form is written by a specialisation of emit_form, each instruction that
 // has one form only by one of emit_plain, both in the file of the instruction's category
-// (emit_transfer.cc, emit_compute.cc ..). One that is forgotten is a symbol that the linker does
-// not find, with its name.
+// (emit_transfer.cc, emit_compute.cc ..), each other operation in emit_machine.cc. One that is
+// forgotten is a symbol that the linker does not find, with its name.
 #pragma once
 
 #include <cstdint>
@@ -15,6 +15,7 @@
 
 #include "backend/emit/code_writer.h"
 #include "backend/emit/cuda_source.h"
+#include "backend/machine/machine_kernel.h"
 #include "backend/select/names.h"
 #include "backend/select/select.h"
 #include "isa/dot/dot.h"
@@ -68,7 +69,7 @@ class KernelEmission {
   }
   [[nodiscard]] std::string scalar(const isa::Expr& expr) const;
   [[nodiscard]] std::string index(const isa::Expr& expr) const;
-  /// The same in 32 bits, for tensors that are small enough.
+  /// The index in 32 bits, for tensors that are small enough.
   [[nodiscard]] std::string short_index(const isa::Expr& expr) const;
   /// In parentheses.
   [[nodiscard]] std::string condition(const isa::Expr& expr) const;
@@ -81,18 +82,16 @@ class KernelEmission {
 
   /// What a function of the prelude that writes to memory belongs to: "tv::", or the thread's
   /// probe, which has functions of the same names.
-  [[nodiscard]] std::string_view writer() const { return probes_.size() > 0 ? "probe_." : "tv::"; }
-  /// The same for a statement that may have no record.
+  [[nodiscard]] std::string_view writer() const { return !probes_.empty() ? "probe_." : "tv::"; }
+  /// The receiver of values, for a statement that may have no record.
   [[nodiscard]] std::string_view writer(isa::StmtId id) const {
-    return probes_.size() > 0 && probes_[id] == isa::ProbeMode::none ? "tv::" : writer();
+    return !probes_.empty() && probes_[id] == isa::ProbeMode::none ? "tv::" : writer();
   }
 
   /// Notes that all threads store their elements of a tile.
   void note_stores_of(isa::VarId tile);
-  /// Writes the fence after a statement that stores, if its form has one.
-  void fence_if(bool fenced);
-  /// Writes what must be done before the block ends.
-  void end_block();
+  /// Adds the value of a variable to the record of a probe: a tile or a scalar.
+  void probe_value(isa::VarId var);
 
   /// Declares `at_`, the half of the memory for exchanges (isa::KernelInfo::exchange_bytes) that
   /// the statement takes: whoever still reads the other half has not passed the statement's
@@ -111,22 +110,18 @@ class KernelEmission {
   void declare_hoisted();
   void quote_source(Span span, int max_lines);
   void open_probe();
-  void probe_value(isa::VarId var);
-  void end_record(isa::StmtId id);
-  void probe_iteration(isa::StmtId id, std::optional<isa::VarId> var);
-  void write(const isa::Block& block);
-  void write(const isa::InstStmt& stmt);
-  void write_form(const isa::InstStmt& stmt);
+  void write(const MachineBlock& block);
+  void write(const MachineNode& node);
+  void write_form(const isa::InstStmt& stmt, const Form& form);
+  void write_op(const MachineOp& op);
+  void write(const MachineGuard& guard);
+  void write(const MachineLoop& loop, const isa::Stmt& stmt);
+  void write_loop(const SteppedLoop& form, const isa::ForStmt& loop, const MachineBlock& body);
+  void write_loop(const CountedLoop& form, const isa::ForStmt& loop, const MachineBlock& body);
+  void write(const MachineBranch& branch, const isa::IfStmt& stmt);
   void write(const isa::ScalarStmt& stmt);
-  void write(const isa::ForStmt& loop);
-  void write_loop(const SteppedLoop& form, const isa::ForStmt& loop, const std::string& unroll);
-  void write_loop(const CountedLoop& form, const isa::ForStmt& loop, const std::string& unroll);
-  void write(const isa::WhileStmt& loop);
-  template <class Write>
-  void with_counts(isa::StmtId loop, Write&& write_loop);
-  void write(const isa::IfStmt& branch);
-  void write(const isa::ForkStmt& fork);
-  void write_group(const isa::ForkStmt& fork, const isa::WarpGroup& part, std::int32_t number);
+  void write(const MachineFork& machine_fork, const isa::ForkStmt& fork);
+  void write_group(const isa::ForkStmt& fork, Span span, const MachineBlock& body);
   void set_registers(const isa::ThreadGroup& group, bool begins);
   void begin_exchanges();
   void write(const isa::BreakStmt&);
@@ -135,6 +130,7 @@ class KernelEmission {
   const isa::VerifiedProgram& program_;
   const SelectedKernel& selected_;
   const isa::Kernel& kernel_;
+  const MachineKernel machine_;
   UsedDefinitions& used_;
   const isa::ProbePlan& probes_;  ///< empty if there are none
   CudaKernel result_;
@@ -149,8 +145,8 @@ void emit_form(const Form& form, const isa::InstStmt& stmt, KernelEmission& kern
 template <class Inst>
 void emit_plain(const Inst& inst, const isa::InstStmt& stmt, KernelEmission& kernel);
 
-/// Of a BipolarDot whose counts are put together after a loop: declares the counts before the loop,
-/// and adds them to the accumulator after it (emit_dot_bipolar.cc).
+/// A BipolarDot's counts may be put together after a loop: declares the counts before the loop, and
+/// adds them to the accumulator after it (emit_dot_bipolar.cc).
 void begin_counts(const isa::InstStmt& stmt, KernelEmission& kernel);
 void end_counts(const isa::InstStmt& stmt, KernelEmission& kernel);
 

@@ -92,10 +92,10 @@ std::string signature(const MmaShape& shape, const Operands& operands, std::stri
 
 /// What only some instructions have of PTX.
 struct Extra {
-  std::string qualifiers = {};   ///< after row.col.
-  std::string suffix = {};       ///< after the types
-  std::string arguments = {};    ///< after c
-  std::string constraints = {};  ///< of the arguments
+  std::string qualifiers = {};   ///< text after row.col.
+  std::string suffix = {};       ///< text after the types
+  std::string arguments = {};    ///< operands after c
+  std::string constraints = {};  ///< constraints of the arguments
 };
 
 /// `first`: the number of the first asm operand behind a, b and c.

@@ -10,14 +10,14 @@ namespace tilevm::backend {
 
 /// Registers of one operand of an mma instruction in one thread.
 struct MmaRegisters {
-  int bits = 32;  ///< of a register: 32, or 64 for f64
+  int bits = 32;  ///< bits of a register: 32, or 64 for f64
   int count = 0;
-  int elements = 1;  ///< in a register, low bits first
+  int elements = 1;  ///< elements of a register, low bits first
   isa::RegisterElement element = {};
 };
 [[nodiscard]] MmaRegisters mma_registers(const isa::RegisterElement& element,
                                          const isa::RegisterLayout& fragment);
-/// Of operands that fill their bits of a register.
+/// The registers of operands that fill their bits of a register.
 [[nodiscard]] inline MmaRegisters mma_registers(const isa::DType& type,
                                                 const isa::RegisterLayout& fragment) {
   return mma_registers(isa::RegisterElement{type.bits}, fragment);
@@ -27,12 +27,12 @@ struct MmaRegisters {
 [[nodiscard]] std::string mma_function_name(const isa::MmaShape& shape);
 
 /// The definition of the function: c registers by reference, then those of a and of b; c += a * b.
-/// Of a sparse instruction it is a template of the selector, and the register of places is last. Of
-/// a block-scaled one it is a template of the bytes where the scales begin in the last two
+/// The function of a sparse instruction is a template of the selector, and the register of places
+/// is last. A block-scaled one is a template of the bytes where the scales begin in the last two
 /// registers. Source: PTX ISA, "mma", "mma.sp", "Block scaling for mma.sync".
 [[nodiscard]] std::string mma_function(const isa::MmaShape& shape);
 
-/// The same for an emulated kernel: it asks the machine (backend/emu/lane.h) for instruction
+/// The function of an emulated kernel: it asks the machine (backend/emu/lane.h) for instruction
 /// `number`.
 [[nodiscard]] std::string emulated_mma_function(const isa::MmaShape& shape, std::size_t number);
 

@@ -197,10 +197,10 @@ void emit_rounds(const isa::WarpExchange& plan, KernelEmission& kernel) {
   for (const auto& each : plan.before) swap(each, "sent_", plan.sent);
   for (const auto& round : plan.rounds) {
     const std::string word = fmt::format("sent_[{}]", round.sent);
-    const std::string got = plan.transposes ? fmt::format("tv::transposed({})", word)
-                            : plan.stays(round)
-                                ? word
-                                : fmt::format("tv::from_lane({}, base_ ^ {}u)", word, round.lanes);
+    const std::string got =
+        plan.transposes     ? fmt::format("tv::transposed({})", word)
+        : plan.stays(round) ? word
+                            : fmt::format("tv::shfl_idx_warp({}, base_ ^ {}u)", word, round.lanes);
     kernel.out.line(fmt::format("got_[{}] = {};", round.got, got));
   }
   for (const auto& each : plan.after) swap(each, "got_", plan.got);

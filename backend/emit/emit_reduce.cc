@@ -55,7 +55,7 @@ class ReduceEmission {
     take_elements();
     if (by_warp_) {
       write_loop(kernel_, plan_.results,
-                 fmt::format("part_[l_] = tv::over_warp<tv::Combination::{}, {}>(part_[l_]);",
+                 fmt::format("part_[l_] = tv::redux_sync<tv::Combination::{}, {}>(part_[l_]);",
                              to_string(inst_.op), accumulator_.is_signed_int()));
     }
     for (const isa::ReductionStep& step : plan_.lanes) {

@@ -17,7 +17,7 @@ using NameOf = std::function<std::string(isa::VarId)>;
 [[nodiscard]] std::string scalar_literal(const isa::Scalar& value);
 /// An expression of that type, in parentheses where it is neither a name nor a call.
 [[nodiscard]] std::string scalar_text(const isa::Expr& expr, const NameOf& name_of);
-/// The same as an index of 64 bits; a constant stays readable.
+/// An index of 64 bits; a constant stays readable.
 [[nodiscard]] std::string index_text(const isa::Expr& expr, const NameOf& name_of);
 
 }  // namespace tilevm::backend

@@ -9,16 +9,16 @@ namespace tilevm::backend {
 
 /// What only the GPU can do: PTX, thread indices, memory.
 extern const std::string_view prelude_device;
-// The same for a CPU; it contains backend/emu/lane.h.
+// The lane of a CPU; it contains backend/emu/lane.h.
 extern const std::string_view prelude_lane;
 extern const std::string_view prelude_emulated;
 // Plain C++ over the above, in this order.
 extern const std::string_view prelude_bulk;        ///< groups of bulk copies
 extern const std::string_view prelude_memory;      ///< packed registers, views of global memory
 extern const std::string_view prelude_element;     ///< element types, casts
-extern const std::string_view prelude_arithmetic;  ///< on elements and tiles
+extern const std::string_view prelude_arithmetic;  ///< functions of elements and tiles
 extern const std::string_view prelude_sequences;   ///< isa/type/function_sequences.h
-extern const std::string_view prelude_function;    ///< the same on elements of every type
+extern const std::string_view prelude_function;    ///< functions of elements of every type
 extern const std::string_view prelude_dot;         ///< multiply-adds, bipolar operands
 extern const std::string_view prelude_scalar;      ///< scalars
 extern const std::string_view prelude_reduce;      ///< elements of a tile combined

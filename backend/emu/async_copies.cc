@@ -9,7 +9,7 @@ namespace {
 
 using Landing = EmuOptions::Landing;
 
-/// Of copies whose moment is seeded, one in four lands whenever it might.
+/// One in four copies whose moment is seeded lands whenever it might.
 bool lands_now(SeededNumbers& numbers) { return numbers.below(4) == 0; }
 
 }  // namespace

@@ -17,7 +17,7 @@ namespace tilevm::backend {
 struct CopyUnderWay {
   unsigned char* to;
   const unsigned char* from;
-  std::size_t bytes;  ///< that arrive at the destination ..
+  std::size_t bytes;  ///< bytes that arrive at the destination ..
   std::size_t valid;  ///< .. of which so many come from the source; zeros follow
 
   void land() const;
@@ -46,7 +46,7 @@ class ThreadCopies {
   };
   EmuOptions::Landing landing_;
   std::vector<OfThread> all_;
-  std::size_t count_ = 0;  ///< of copies under way
+  std::size_t count_ = 0;  ///< number of copies in flight
 };
 
 /// The memory barriers of a block, by their address in shared memory, and the copies they count.

@@ -1,3 +1,5 @@
+// The threads of a block on fibres, their meetings, and the memory that they share.
+// It has more than 400 lines: every member changes the one state of the block.
 #include "backend/emu/block_machine.h"
 
 #include <algorithm>
@@ -52,7 +54,11 @@ BlockMachine::BlockMachine(const EmuLaunch& launch, StackPool& stacks)
       named_barriers_(launch.threads),
       copies_(launch.threads, launch.options.copies),
       phases_(launch.options.copies),
-      numbers_(0) {}
+      numbers_(0) {
+  if (launch.options.check_order && launch.shared_bytes > 0) {
+    order_.emplace(launch.threads, launch.shared_bytes);
+  }
+}
 
 BlockMachine::~BlockMachine() {
   for (Thread& thread : threads_) {
@@ -85,6 +91,7 @@ Status BlockMachine::begin(std::uint64_t number) {
   stored_.clear();
   copies_.clear();
   phases_.clear();
+  if (order_) order_->clear();
   std::fill(warps_.begin(), warps_.end(), Group{});
   barrier_ = {};
   named_barriers_.clear();
@@ -106,7 +113,8 @@ Status BlockMachine::begin(std::uint64_t number) {
                     {shared, 0},
                     &for_block_,
                     0,
-                    launch_.compares_stores};
+                    launch_.compares_stores,
+                    order_.has_value()};
     thread.steps = launch_.options.max_steps;
     grant_steps(thread);
     thread.fibre.prepare(thread.lane, run_thread);
@@ -175,7 +183,7 @@ BlockMachine::Outcome BlockMachine::run() {
       if (fault_) return Outcome::faulted;
     }
     advanced_ = advanced_ || any;
-    if (alive_ == 0) return Outcome::ended;
+    if (alive_ == 0) return end();
     if (!any) return stuck();
   }
 }
@@ -278,6 +286,7 @@ void BlockMachine::come_to_barrier(emu::Lane* lane, unsigned barrier, unsigned t
     stop(lane, EmuFault::Kind::divergence, *std::move(why), line);
   }
   const auto passing = named_barriers_.come(barrier, lane->thread, threads, waits);
+  if (passing.complete) note_passing(barrier, passing.waiting, waits ? lane : nullptr);
   for (const unsigned thread : passing.waiting) threads_[thread].state = State::ready;
   if (passing.complete) stored_.clear();
   if (waits && !passing.complete) {
@@ -298,9 +307,11 @@ std::string BlockMachine::describe(const void* address) const {
   return launch_.memory.describe(address);
 }
 
-void BlockMachine::stop(emu::Lane* lane, EmuFault::Kind kind, std::string message, unsigned line) {
+void BlockMachine::stop(emu::Lane* lane, EmuFault::Kind kind, std::string message, unsigned line,
+                        const void* earlier) {
   fault_ = EmuFault{kind, std::move(message), line, index_, lane->thread};
   if (line == 0) fault_->frames = call_frames();
+  fault_->earlier = earlier;
   throw ThreadStopped{};
 }
 

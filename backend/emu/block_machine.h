@@ -20,6 +20,7 @@
 #include "backend/emu/memory_map.h"
 #include "backend/emu/mma_unit.h"
 #include "backend/emu/named_barriers.h"
+#include "backend/emu/order_check.h"
 #include "backend/emu/stored_bytes.h"
 
 namespace tilevm::backend {
@@ -35,10 +36,10 @@ struct EmuLaunch {
   std::array<unsigned, 3> grid{1, 1, 1};
   unsigned threads = 1;
   std::size_t shared_bytes = 0;   ///< dynamic
-  std::size_t barrier_bytes = 0;  ///< of memory barriers
+  std::size_t barrier_bytes = 0;  ///< bytes of memory barriers
   bool compares_stores = false;   ///< some elements are stored by all threads that hold them
   MemoryMap memory;
-  const std::vector<MmaUnit>* mma = nullptr;  ///< of the compiled unit
+  const std::vector<MmaUnit>* mma = nullptr;  ///< mma instructions of the compiled unit
   const MmaModel* model = nullptr;
   EmuOptions options{};
 };
@@ -55,7 +56,7 @@ class BlockMachine {
 
   enum class Outcome : std::uint8_t {
     ended,
-    waits,    ///< for a value that another block must write
+    waits,    ///< waits for a value that another block must write
     faulted,  ///< fault() says why
   };
   /// Runs until no thread can go on.
@@ -76,10 +77,10 @@ class BlockMachine {
     named_barrier,
     synchronize_warp,
     from_first,
-    from_lane,
+    shfl_idx_warp,
     elect,
-    load_matrices,
-    store_matrices,
+    ldmatrix,
+    stmatrix,
     mma,
   };
   struct Thread {
@@ -87,10 +88,10 @@ class BlockMachine {
     emu::Lane* lane = nullptr;
     State state = State::ended;
     Meeting meeting = Meeting::none;         ///< while it waits
-    unsigned line = 0;                       ///< likewise
+    unsigned line = 0;                       ///< line of the barrier or meeting while it waits
     unsigned barrier = 0, parity = 0;        ///< State::waits_for_phase
     const unsigned char* address = nullptr;  ///< State::waits_for_value
-    unsigned value = 0;                      ///< likewise
+    unsigned value = 0;                      ///< value for State::waits_for_value
     std::uint64_t steps = 0;  ///< iterations that it may make besides those of Lane::steps
   };
   /// The operands of an instruction of a warp, as its lanes bring them.
@@ -117,6 +118,7 @@ class BlockMachine {
   /// Gives a thread some of the iterations that it may make.
   static void grant_steps(Thread& thread);
   void shuffle(std::vector<unsigned>& order);
+  [[nodiscard]] Outcome end();
   [[nodiscard]] Outcome stuck();
   [[nodiscard]] std::string describe_waiting() const;
 
@@ -139,11 +141,17 @@ class BlockMachine {
                      unsigned line);
   void compare_matrices(emu::Lane* lane, int count, bool transposed, unsigned line);
   /// Records why the launch ends and leaves the thread's code by an exception.
-  [[noreturn]] void stop(emu::Lane* lane, EmuFault::Kind kind, std::string message, unsigned line);
+  [[noreturn]] void stop(emu::Lane* lane, EmuFault::Kind kind, std::string message, unsigned line,
+                         const void* earlier = nullptr);
   void check_access(emu::Lane* lane, const void* address, std::size_t bytes, std::size_t alignment,
                     unsigned line);
   void check_shared(emu::Lane* lane, const void* address, std::size_t bytes, unsigned line);
   [[nodiscard]] std::string describe(const void* address) const;
+  // The order of events (block_order.cc).
+  /// All threads have come to a named barrier: these go on, and `last` if it waits, too.
+  void note_passing(unsigned barrier, const std::vector<unsigned>& waiting, const emu::Lane* last);
+  /// Ends the launch if nothing orders an event after an earlier one.
+  void check_order(emu::Lane* lane, OrderCheck::Problem problem, unsigned line);
 
   const EmuLaunch& launch_;
   StackPool& stacks_;
@@ -151,7 +159,7 @@ class BlockMachine {
   std::vector<unsigned> warp_order_, lane_order_;
   std::unique_ptr<unsigned char[]> shared_;
   std::vector<Group> warps_;
-  std::vector<Operands> operands_;  ///< of each warp
+  std::vector<Operands> operands_;  ///< operands of each warp
   Group barrier_;
   NamedBarriers named_barriers_;
   unsigned alive_ = 0;
@@ -160,6 +168,7 @@ class BlockMachine {
   StoredBytes stored_;
   ThreadCopies copies_;
   Phases phases_;
+  std::optional<OrderCheck> order_;  ///< if the launch checks it
   SeededNumbers numbers_;
   std::array<unsigned, 3> index_{};
   std::optional<EmuFault> fault_;

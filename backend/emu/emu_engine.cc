@@ -251,8 +251,8 @@ class EmuArguments {
   EmuLaunch& launch_;
   isa::ProbeLog* log_;
   std::vector<EmuMemory::Buffer> own_;
-  std::size_t prints_ = 0;                 ///< in own_, of a kernel that prints
-  std::optional<std::size_t> assertions_;  ///< in own_, of a kernel with assertions
+  std::size_t prints_ = 0;                 ///< index in own_, of a kernel that prints
+  std::optional<std::size_t> assertions_;  ///< index in own_, of a kernel with assertions
   std::vector<ProbedBuffer> probed_;       ///< the tensors and the workspaces
 };
 
@@ -290,6 +290,7 @@ Result<EmuRun> EmuEngine::launch(const isa::VerifiedProgram& program, int kernel
   launch.compares_stores = emitted.stores_replicas;
   launch.mma = &prepared.unit->mma();
   launch.options = options_;
+  launch.options.check_order = options_.check_order && !emitted.orders_itself;
   const MmaModel model = models_(program.target());
   launch.model = &model;
   EmuArguments binder(program, emitted, launch, log);
@@ -300,6 +301,7 @@ Result<EmuRun> EmuEngine::launch(const isa::VerifiedProgram& program, int kernel
   if (Status read = binder.read_probes(); !read) return read.error();
   if (std::optional<EmuFault>& met = *fault) {
     if (met->line == 0) met->line = prepared.unit->line_of(met->frames);
+    if (met->earlier != nullptr) met->earlier_line = prepared.unit->line_of({met->earlier});
     return EmuRun{std::move(met), {}, binder.failed_assertion()};
   }
   auto prints = binder.read_prints(program.info(kernel).prints);

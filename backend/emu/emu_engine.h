@@ -37,8 +37,8 @@ class EmuMemory {
   struct Buffer {
     std::unique_ptr<unsigned char, Free> memory;
     unsigned char* bytes = nullptr;
-    std::size_t size = 0;   ///< of the host buffer
-    std::size_t reach = 0;  ///< with the words around its elements
+    std::size_t size = 0;   ///< bytes of the host buffer
+    std::size_t reach = 0;  ///< bytes with the words around its elements
   };
   static Buffer allocate(std::size_t size);
   std::vector<Buffer> buffers_;
@@ -46,7 +46,7 @@ class EmuMemory {
 
 /// A kernel that ran, or stopped early.
 struct EmuRun {
-  std::optional<EmuFault> fault;  ///< with its line, where a tool of the machine tells
+  std::optional<EmuFault> fault;  ///< fault with its line, where a tool of the machine finds it
   std::optional<isa::LaunchPrints> prints;
   /// The report of the assertion by which the kernel stopped itself, if it was one.
   std::optional<Diagnostic> assertion{};
@@ -71,7 +71,7 @@ class EmuEngine {
                                       const std::vector<Argument>& arguments, EmuMemory& memory,
                                       const std::vector<std::string>& names);
 
-  /// The same with probes; fills the log, whose window is set. After a fault the log has what was
+  /// Launches with probes; fills the log, whose window is set. After a fault the log has what was
   /// recorded before it.
   [[nodiscard]] Result<EmuRun> launch_probed(const isa::VerifiedProgram& program, int kernel,
                                              const std::vector<Argument>& arguments,
@@ -88,7 +88,7 @@ class EmuEngine {
     isa::VerifiedProgram program;
     std::shared_ptr<const EmuUnit> unit;
     std::vector<CudaKernel> kernels;
-    std::size_t first = 0;  ///< of them in the unit
+    std::size_t first = 0;  ///< index of the first in the unit
   };
   EmuEngine(HostCompiler compiler, EmuOptions options, MmaModels models);
   [[nodiscard]] Status prepare(std::span<const isa::VerifiedProgram* const> programs,

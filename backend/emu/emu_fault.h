@@ -16,14 +16,17 @@ struct EmuFault {
     deadlock,    ///< threads wait for what cannot come
     step_limit,  ///< a loop does not end
     replicas,    ///< threads that hold the same element store different bits
+    order,       ///< two events that nothing orders
   };
   Kind kind = Kind::trap;
-  std::string message;  ///< without the location
-  unsigned line = 0;    ///< of the program's text; 0: unknown
+  std::string message;  ///< text without the location
+  unsigned line = 0;    ///< line of the program's text; 0: unknown
   std::array<unsigned, 3> block{};
   unsigned thread = 0;
   /// Return addresses, innermost first, from which the line follows where it is unknown.
   std::vector<const void*> frames{};
+  const void* earlier = nullptr;  ///< Kind::order: the code of the other event
+  unsigned earlier_line = 0;      ///< line in the program's text; 0: unknown
 };
 
 }  // namespace tilevm::backend

@@ -74,7 +74,7 @@ class Blocks {
     return std::nullopt;
   }
   /// Whether a block need not run, since one that begins before it met a fault. The others do, so
-  /// that the fault that is told does not depend on the number of workers.
+  /// that the fault that is reported does not depend on the number of workers.
   [[nodiscard]] bool is_after_fault(std::uint64_t rank) const { return rank >= end_; }
 
   void fail(const Error& error) {
@@ -192,7 +192,7 @@ class Worker {
   StackPool stacks_;  // outlives the machines
   std::list<Begun> waiting_;
   std::vector<std::unique_ptr<BlockMachine>> free_;
-  std::optional<std::uint64_t> counted_;  ///< of are_all_stuck
+  std::optional<std::uint64_t> counted_;  ///< progress that are_all_stuck saw last
 };
 
 /// Each host thread may have as many blocks as its share of those that may be resident, and no more

@@ -19,10 +19,15 @@ struct EmuOptions {
   Order lanes = Order::forward;   ///< threads of a block
   Order blocks = Order::forward;  ///< blocks of a grid, one host thread alone
   Landing copies = Landing::at_wait;
+  /// Whether accesses to shared memory must be ordered by what the program does, not by the order
+  /// that the emulated GPU takes (order_check.h).
+  bool check_order = true;
   std::uint64_t seed = 0;
   int threads = 0;  ///< host threads; 0: all cores
   int optimisation =
-      1;  ///< of the C++ compiler, 0 to 3: most kernels run shorter than they compile
+      /// Optimisation level of the C++ compiler, 0 to 3: most kernels run shorter than they
+      /// compile.
+      1;
   /// Loop iterations that one thread may make before the launch is given up.
   std::uint64_t max_steps = std::uint64_t{1} << 28;
   /// Most blocks that have begun and not ended, where blocks wait for one another.

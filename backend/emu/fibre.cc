@@ -24,7 +24,7 @@ namespace context = boost::context::detail;
 
 char* stack_begin(emu::Lane* lane) { return reinterpret_cast<char*>(lane + 1) - emu::stack_bytes; }
 
-// AddressSanitizer must be told of each switch: which stack comes next, and when it is there.
+// AddressSanitizer must know of each switch: which stack comes next, and when it is there.
 void begin_switch([[maybe_unused]] void** kept, [[maybe_unused]] const void* stack,
                   [[maybe_unused]] std::size_t size) {
 #ifdef TILEVM_ASAN_FIBRES

@@ -11,6 +11,9 @@ constexpr unsigned long long stack_bytes = 1ULL << 20;
 
 struct Lane;
 
+/// What an access does; an update is atomic.
+enum class Touch { read, write, update };
+
 /// The instructions that a thread cannot do alone. `line` is the line of the program's text. All
 /// may switch to another thread and return later.
 struct Operations {
@@ -21,6 +24,8 @@ struct Operations {
   /// An access of `bytes` bytes that lies in no range that the lane knows: finds its range or ends
   /// the launch.
   void (*check)(Lane* lane, const void* address, unsigned bytes, bool writes);
+  /// An access to shared memory of a block whose events are checked for their order.
+  void (*touched)(Lane* lane, const unsigned char* address, unsigned bytes, Touch touch);
   void (*synchronize)(Lane* lane, unsigned line);
   void (*synchronize_warp)(Lane* lane, unsigned line);
   /// A named barrier for `threads` threads; without `waits` the thread only arrives.
@@ -28,32 +33,34 @@ struct Operations {
   /// The value of lane 0 of the warp.
   unsigned (*from_first)(Lane* lane, unsigned value, unsigned line);
   /// The value of another lane of the warp.
-  unsigned (*from_lane)(Lane* lane, unsigned value, unsigned source, unsigned line);
+  unsigned (*shfl_idx_warp)(Lane* lane, unsigned value, unsigned source, unsigned line);
   bool (*elect)(Lane* lane, unsigned line);
-  void (*load_matrices)(Lane* lane, unsigned* words, const unsigned char* row, int count,
-                        bool transposed, unsigned line);
-  void (*store_matrices)(Lane* lane, unsigned char* row, const unsigned* words, int count,
-                         bool transposed, unsigned line);
+  void (*ldmatrix)(Lane* lane, unsigned* words, const unsigned char* row, int count,
+                   bool transposed, unsigned line);
+  void (*stmatrix)(Lane* lane, unsigned char* row, const unsigned* words, int count,
+                   bool transposed, unsigned line);
   /// c = a * b + c on fragments of the unit's tensor-core instruction `shape`: registers of 32
   /// bits, or of 64 where the type has 64.
   void (*mma)(Lane* lane, unsigned shape, void* c, const void* a, const void* b, unsigned line);
-  /// The same of a sparse one, on the stored elements of a, whose places are in the registers that
-  /// the selector names.
+  /// Multiplies the stored elements of a sparse a, whose places are in the registers that the
+  /// selector names.
   void (*mma_sparse)(Lane* lane, unsigned shape, void* c, const void* a, const void* b,
                      const unsigned* places, int selector, unsigned line);
-  /// The same of a block-scaled one: the scales of a and of b are in the low bytes of a register.
+  /// Multiplies with block scales: the scales of a and of b are in the low bytes of a register.
   void (*mma_scaled)(Lane* lane, unsigned shape, void* c, const void* a, const void* b,
                      const unsigned* a_scales, const unsigned* b_scales, unsigned line);
-  void (*copy_async)(Lane* lane, unsigned char* to, const unsigned char* from, unsigned bytes,
-                     unsigned valid);
-  void (*copy_async_commit)(Lane* lane);
-  void (*copy_async_wait)(Lane* lane, unsigned pending);
-  void (*make_phases)(Lane* lane, unsigned barrier, unsigned arrivals);
-  void (*arrive)(Lane* lane, unsigned barrier, unsigned line);
-  void (*expect_bytes)(Lane* lane, unsigned barrier, unsigned bytes);
-  void (*wait_for_phase)(Lane* lane, unsigned barrier, unsigned phase, unsigned line);
-  void (*copy_bulk)(Lane* lane, unsigned char* to, const unsigned char* from, unsigned bytes,
-                    unsigned barrier);
+  void (*cp_async)(Lane* lane, unsigned char* to, const unsigned char* from, unsigned bytes,
+                   unsigned valid);
+  void (*cp_async_commit_group)(Lane* lane);
+  void (*cp_async_wait_group)(Lane* lane, unsigned pending);
+  void (*mbarrier_init)(Lane* lane, unsigned barrier, unsigned arrivals);
+  void (*mbarrier_arrive)(Lane* lane, unsigned barrier, unsigned line);
+  void (*mbarrier_arrive_expect_tx)(Lane* lane, unsigned barrier, unsigned bytes);
+  void (*mbarrier_wait_parity)(Lane* lane, unsigned barrier, unsigned phase, unsigned line);
+  void (*cp_async_bulk)(Lane* lane, unsigned char* to, const unsigned char* from, unsigned bytes,
+                        unsigned barrier, unsigned phase);
+  /// fence.proxy.async
+  void (*fence_proxy)(Lane* lane);
   /// A thread stores `count` bytes, or the bits of them that are set in `masks`. Ends the launch if
   /// another thread stored other bits there since the last barrier of the block.
   void (*stored)(Lane* lane, const unsigned char* address, const void* bytes, const void* masks,
@@ -76,9 +83,9 @@ struct Range {
 /// A CUDA thread, as its code sees it.
 struct Lane {
   const Operations* operations;
-  void* block;                    ///< of the machine
-  unsigned thread;                ///< of the block
-  unsigned index[3];              ///< of the block
+  void* block;                    ///< block of the machine
+  unsigned thread;                ///< index of the thread in the block
+  unsigned index[3];              ///< index of the block
   unsigned grid[3];               ///< blocks
   Range shared;                   ///< dynamic shared memory, then memory barriers
   unsigned long long barriers;    ///< where these begin
@@ -86,6 +93,7 @@ struct Lane {
   unsigned long long* for_block;  ///< a word that the threads of the block share
   unsigned long long steps;       ///< iterations of loops that it may still make
   bool compares_stores;           ///< some elements are stored by all threads that hold them
+  bool checks_order;              ///< whether the machine sees each access to shared memory
 };
 
 /// The thread whose code runs.

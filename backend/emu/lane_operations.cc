@@ -42,6 +42,36 @@ struct LaneOperations {
     BlockMachine::of(lane).check_access(lane, address, bytes, bytes, 0);
   }
 
+  static void touched(emu::Lane* lane, const unsigned char* address, unsigned bytes,
+                      emu::Touch touch) {
+    note_touch(lane, address, bytes, touch, __builtin_return_address(0), 0);
+  }
+
+  static void note_touch(emu::Lane* lane, const unsigned char* address, std::size_t bytes,
+                         emu::Touch touch, const void* site, unsigned line) {
+    BlockMachine& block = BlockMachine::of(lane);
+    if (!block.order_) return;
+    const auto at = static_cast<std::size_t>(address - lane->shared.begin);
+    block.check_order(lane, block.order_->touch(lane->thread, at, bytes, touch_of(touch), site),
+                      line);
+  }
+  static OrderCheck::Touch touch_of(emu::Touch touch) {
+    switch (touch) {
+      case emu::Touch::read:
+        return OrderCheck::Touch::read;
+      case emu::Touch::write:
+        return OrderCheck::Touch::write;
+      case emu::Touch::update:
+        break;
+    }
+    return OrderCheck::Touch::update;
+  }
+
+  static void fence_proxy(emu::Lane* lane) {
+    BlockMachine& block = BlockMachine::of(lane);
+    if (block.order_) block.order_->fence(lane->thread);
+  }
+
   static void synchronize(emu::Lane* lane, unsigned line) {
     BlockMachine& block = BlockMachine::of(lane);
     if (!block.meet(lane, block.barrier_, block.launch_.threads, Meeting::synchronize, line))
@@ -49,6 +79,7 @@ struct LaneOperations {
     block.copies_.let_some_land(block.numbers_);
     block.phases_.let_some_land(block.numbers_);
     block.stored_.clear();
+    if (block.order_) block.order_->synchronize();
     block.release(block.barrier_, 0, block.launch_.threads);
   }
 
@@ -59,7 +90,15 @@ struct LaneOperations {
 
   static void named_barrier(emu::Lane* lane, unsigned number, unsigned threads, bool waits,
                             unsigned line) {
-    BlockMachine::of(lane).come_to_barrier(lane, number, threads, waits, line);
+    BlockMachine& block = BlockMachine::of(lane);
+    // The instruction is aligned: the threads of a warp execute it together.
+    if (block.meet_warp(lane, Meeting::named_barrier, line)) {
+      if (block.order_) {
+        block.check_order(lane, block.order_->arrive(lane->thread / warp_size, number), line);
+      }
+      block.release_warp(lane);
+    }
+    block.come_to_barrier(lane, number, threads, waits, line);
   }
 
   static unsigned from_first(emu::Lane* lane, unsigned value, unsigned line) {
@@ -74,13 +113,13 @@ struct LaneOperations {
   }
 
   /// The lanes meet once more, so that none brings its next value before all have this one.
-  static unsigned from_lane(emu::Lane* lane, unsigned value, unsigned source, unsigned line) {
+  static unsigned shfl_idx_warp(emu::Lane* lane, unsigned value, unsigned source, unsigned line) {
     BlockMachine& block = BlockMachine::of(lane);
     const unsigned warp = lane->thread / warp_size;
     block.operands_[warp].values[lane->thread % warp_size] = value;
-    if (block.meet_warp(lane, Meeting::from_lane, line)) block.release_warp(lane);
+    if (block.meet_warp(lane, Meeting::shfl_idx_warp, line)) block.release_warp(lane);
     const unsigned result = block.operands_[warp].values[source % warp_size];
-    if (block.meet_warp(lane, Meeting::from_lane, line)) block.release_warp(lane);
+    if (block.meet_warp(lane, Meeting::shfl_idx_warp, line)) block.release_warp(lane);
     return result;
   }
 
@@ -102,11 +141,13 @@ struct LaneOperations {
             line);
       }
       block.check_shared(lane, row, 16, line);
+      note_touch(lane, row, 16, stores ? emu::Touch::write : emu::Touch::read,
+                 __builtin_return_address(0), line);
     }
     auto& operands = block.operands_[warp];
     operands.a[number] = row;
     operands.c[number] = words;
-    if (!block.meet_warp(lane, stores ? Meeting::store_matrices : Meeting::load_matrices, line)) {
+    if (!block.meet_warp(lane, stores ? Meeting::stmatrix : Meeting::ldmatrix, line)) {
       return;
     }
     block.move_matrices(warp, count, transposed, stores);
@@ -114,13 +155,13 @@ struct LaneOperations {
     if (stores && lane->compares_stores) block.compare_matrices(lane, count, transposed, line);
   }
 
-  static void load_matrices(emu::Lane* lane, unsigned* words, const unsigned char* row, int count,
-                            bool transposed, unsigned line) {
+  static void ldmatrix(emu::Lane* lane, unsigned* words, const unsigned char* row, int count,
+                       bool transposed, unsigned line) {
     move_matrices(lane, words, row, count, transposed, false, line);
   }
 
-  static void store_matrices(emu::Lane* lane, unsigned char* row, const unsigned* words, int count,
-                             bool transposed, unsigned line) {
+  static void stmatrix(emu::Lane* lane, unsigned char* row, const unsigned* words, int count,
+                       bool transposed, unsigned line) {
     move_matrices(lane, const_cast<unsigned*>(words), row, count, transposed, true, line);
   }
 
@@ -172,11 +213,11 @@ struct LaneOperations {
     block.release_warp(lane);
   }
 
-  static void copy_async(emu::Lane* lane, unsigned char* to, const unsigned char* from,
-                         unsigned bytes, unsigned valid) {
+  static void cp_async(emu::Lane* lane, unsigned char* to, const unsigned char* from,
+                       unsigned bytes, unsigned valid) {
     BlockMachine& block = BlockMachine::of(lane);
     block.check_shared(lane, to, bytes, 0);
-    // Of a copy that fills with zeros only, the source is not touched.
+    // A copy that fills with zeros only does not touch its source.
     if (valid > 0) block.check_access(lane, from, valid, 1, 0);
     if (reinterpret_cast<std::uintptr_t>(to) % bytes != 0 ||
         (valid > 0 && reinterpret_cast<std::uintptr_t>(from) % bytes != 0)) {
@@ -185,20 +226,28 @@ struct LaneOperations {
                              block.describe(from), block.describe(to)),
                  0);
     }
+    if (block.order_) {
+      const auto at = static_cast<std::size_t>(to - lane->shared.begin);
+      block.check_order(
+          lane, block.order_->begin_piece(lane->thread, at, bytes, __builtin_return_address(0)), 0);
+    }
     block.copies_.begin(lane->thread, {to, from, bytes, valid < bytes ? valid : bytes},
                         block.numbers_);
   }
 
-  static void copy_async_commit(emu::Lane* lane) {
+  static void cp_async_commit_group(emu::Lane* lane) {
     BlockMachine& block = BlockMachine::of(lane);
+    if (block.order_) block.order_->commit_pieces(lane->thread);
     block.copies_.commit(lane->thread, block.numbers_);
   }
 
-  static void copy_async_wait(emu::Lane* lane, unsigned pending) {
-    BlockMachine::of(lane).copies_.wait(lane->thread, pending);
+  static void cp_async_wait_group(emu::Lane* lane, unsigned pending) {
+    BlockMachine& block = BlockMachine::of(lane);
+    block.copies_.wait(lane->thread, pending);
+    if (block.order_) block.order_->wait_for_pieces(lane->thread, pending);
   }
 
-  static void make_phases(emu::Lane* lane, unsigned barrier, unsigned arrivals) {
+  static void mbarrier_init(emu::Lane* lane, unsigned barrier, unsigned arrivals) {
     BlockMachine& block = BlockMachine::of(lane);
     if (barrier < lane->barriers || barrier % 8 != 0 || barrier + 8 > lane->shared.size) {
       block.stop(lane, EmuFault::Kind::memory,
@@ -208,6 +257,9 @@ struct LaneOperations {
                  0);
     }
     block.phases_.make(barrier, arrivals);
+    if (block.order_) {
+      block.order_->make_mbarrier(lane->thread, barrier, __builtin_return_address(0));
+    }
   }
 
   /// A memory barrier that was never made has no phases.
@@ -219,9 +271,12 @@ struct LaneOperations {
                line);
   }
 
-  static void expect_bytes(emu::Lane* lane, unsigned barrier, unsigned bytes) {
+  static void mbarrier_arrive_expect_tx(emu::Lane* lane, unsigned barrier, unsigned bytes) {
     check_barrier(lane, barrier, 0);
     BlockMachine& block = BlockMachine::of(lane);
+    if (block.order_) {
+      block.check_order(lane, block.order_->arrive_expecting(lane->thread, barrier), 0);
+    }
     switch (block.phases_.expect(barrier, bytes)) {
       case Mbarrier::Trap::none:
         return;
@@ -236,7 +291,7 @@ struct LaneOperations {
     }
   }
 
-  static void arrive(emu::Lane* lane, unsigned barrier, unsigned line) {
+  static void mbarrier_arrive(emu::Lane* lane, unsigned barrier, unsigned line) {
     check_barrier(lane, barrier, line);
     BlockMachine& block = BlockMachine::of(lane);
     if (block.phases_.arrive(barrier) == Mbarrier::Trap::none) return;
@@ -244,18 +299,24 @@ struct LaneOperations {
                "a thread arrives at a phase of a memory barrier that takes no arrival more", line);
   }
 
-  static void wait_for_phase(emu::Lane* lane, unsigned barrier, unsigned phase, unsigned line) {
+  static void mbarrier_wait_parity(emu::Lane* lane, unsigned barrier, unsigned phase,
+                                   unsigned line) {
     check_barrier(lane, barrier, line);
     BlockMachine& block = BlockMachine::of(lane);
-    if (block.phases_.is_over(barrier, phase % 2)) return;
-    auto& thread = block.threads_[lane->thread];
-    thread.barrier = barrier;
-    thread.parity = phase % 2;
-    block.wait(thread, State::waits_for_phase, Meeting::none, line);
+    if (block.order_) {
+      block.check_order(lane, block.order_->begin_wait(lane->thread, barrier, phase), line);
+    }
+    if (!block.phases_.is_over(barrier, phase % 2)) {
+      auto& thread = block.threads_[lane->thread];
+      thread.barrier = barrier;
+      thread.parity = phase % 2;
+      block.wait(thread, State::waits_for_phase, Meeting::none, line);
+    }
+    if (block.order_) block.order_->end_wait(lane->thread, barrier, phase);
   }
 
-  static void copy_bulk(emu::Lane* lane, unsigned char* to, const unsigned char* from,
-                        unsigned bytes, unsigned barrier) {
+  static void cp_async_bulk(emu::Lane* lane, unsigned char* to, const unsigned char* from,
+                            unsigned bytes, unsigned barrier, unsigned phase) {
     check_barrier(lane, barrier, 0);
     BlockMachine& block = BlockMachine::of(lane);
     block.check_shared(lane, to, bytes, 0);
@@ -265,6 +326,13 @@ struct LaneOperations {
                  fmt::format("a copy of {} bytes in bulk to {} is not at multiples of 16", bytes,
                              block.describe(to)),
                  0);
+    }
+    if (block.order_) {
+      const auto at = static_cast<std::size_t>(to - lane->shared.begin);
+      block.check_order(lane,
+                        block.order_->begin_bulk(lane->thread, at, bytes, barrier, phase,
+                                                 __builtin_return_address(0)),
+                        0);
     }
     block.phases_.begin(barrier, {to, from, bytes, bytes}, block.numbers_);
   }
@@ -294,25 +362,27 @@ struct LaneOperations {
       .trap = trap,
       .out_of_steps = out_of_steps,
       .check = check,
+      .touched = touched,
       .synchronize = synchronize,
       .synchronize_warp = synchronize_warp,
       .named_barrier = named_barrier,
       .from_first = from_first,
-      .from_lane = from_lane,
+      .shfl_idx_warp = shfl_idx_warp,
       .elect = elect,
-      .load_matrices = load_matrices,
-      .store_matrices = store_matrices,
+      .ldmatrix = ldmatrix,
+      .stmatrix = stmatrix,
       .mma = mma,
       .mma_sparse = mma_sparse,
       .mma_scaled = mma_scaled,
-      .copy_async = copy_async,
-      .copy_async_commit = copy_async_commit,
-      .copy_async_wait = copy_async_wait,
-      .make_phases = make_phases,
-      .arrive = arrive,
-      .expect_bytes = expect_bytes,
-      .wait_for_phase = wait_for_phase,
-      .copy_bulk = copy_bulk,
+      .cp_async = cp_async,
+      .cp_async_commit_group = cp_async_commit_group,
+      .cp_async_wait_group = cp_async_wait_group,
+      .mbarrier_init = mbarrier_init,
+      .mbarrier_arrive = mbarrier_arrive,
+      .mbarrier_arrive_expect_tx = mbarrier_arrive_expect_tx,
+      .mbarrier_wait_parity = mbarrier_wait_parity,
+      .cp_async_bulk = cp_async_bulk,
+      .fence_proxy = fence_proxy,
       .stored = stored,
       .approximation = find_approximation,
       .wait_for_value = wait_for_value,

@@ -20,7 +20,7 @@ struct MmaExtras {
 };
 
 /// Computes c = a * b + c as a tensor core does, on codes: a is m x k, b is k x n, c is m x n, all
-/// in row-major order. Of a sparse instruction a and its places are m x k / 2. Several threads may
+/// in row-major order. A sparse instruction's a and its places are m x k / 2. Several threads may
 /// call at once.
 using MmaModel = std::function<void(const isa::MmaShape& shape, std::span<const std::uint64_t> a,
                                     std::span<const std::uint64_t> b, std::span<std::uint64_t> c,
@@ -48,7 +48,7 @@ class Fragment {
   };
   unsigned bits_;
   std::size_t size_, locals_;
-  std::vector<Element> elements_;  ///< of lane 0, then of lane 1, ..
+  std::vector<Element> elements_;  ///< elements of lane 0, then of lane 1, ..
 };
 
 /// A register of each lane: the places of a sparse instruction, and whose are meant; the scales of

@@ -19,7 +19,7 @@ class NamedBarriers {
   /// A thread comes to a barrier for `expected` threads. Gives the threads that now go on, itself
   /// included, if it is the last one; else nobody.
   struct Passing {
-    std::vector<unsigned> waiting;  ///< those that wait
+    std::vector<unsigned> waiting;  ///< threads that wait
     bool complete = false;
   };
   [[nodiscard]] Passing come(unsigned barrier, unsigned thread, unsigned expected, bool waits);

@@ -27,9 +27,9 @@ class StoredBytes {
   static constexpr std::uintptr_t in_group = 16;
   static constexpr std::uint16_t several = 0xffff;
   struct Byte {
-    std::uint16_t thread = several;  ///< that stored all of `mask`, or `several`
+    std::uint16_t thread = several;  ///< thread that stored all of `mask`, or `several`
     unsigned char mask = 0;          ///< bits that were stored
-    unsigned char value = 0;         ///< likewise
+    unsigned char value = 0;         ///< bits of its value that were stored
   };
   static std::optional<unsigned> note(Byte& byte, unsigned thread, unsigned char value,
                                       unsigned char mask);

@@ -30,8 +30,8 @@ struct Underlying<T> {
   using type = std::underlying_type_t<T>;
 };
 
-/// The same as far as the calling convention goes: both are passed as pointers to data, or as
-/// integers (or enumerations) of one size, or they are the same type.
+/// Types that are equal as far as the calling convention goes: both are passed as pointers to data,
+/// or as integers (or enumerations) of one size, or they are the same type.
 template <class Ours, class Theirs>
 constexpr bool agree() {
   using A = typename Underlying<Ours>::type;

@@ -23,7 +23,7 @@ if(EXISTS "${TILEVM_CUDA_INCLUDE}/cuda.h" AND EXISTS "${TILEVM_NVRTC_INCLUDE}/nv
   string(REGEX MATCH "[0-9]+$" tilevm_cuda_version "0${tilevm_version_line}")
 endif()
 
-# Older headers lack functions that are looked up at run time and may be missing there.
+# Functions that are looked up at run time may be missing in older headers.
 if(tilevm_cuda_version GREATER_EQUAL 12040)
   message(STATUS "CUDA: declarations are checked against the headers in ${TILEVM_CUDA_INCLUDE}")
   add_library(tilevm_check_cuda_headers OBJECT backend/engine/check_cuda_headers.cc)

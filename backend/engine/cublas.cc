@@ -84,7 +84,7 @@ Status Cublas::load(DynamicLibrary library) {
   TILEVM_CUBLAS_FUNCTIONS(TILEVM_LOAD, TILEVM_LOAD)
 #undef TILEVM_LOAD
   if (!missing.empty()) {
-    return Error{ErrorKind::unavailable, fmt::format("`{}` has no function `{}`: it is no cuBLAS",
+    return Error{ErrorKind::unavailable, fmt::format("`{}` has no function `{}`: it is not cuBLAS",
                                                      library_.path(), missing)};
   }
   return device_.with_current([this] {

@@ -14,7 +14,7 @@ namespace tilevm::backend {
 namespace {
 
 constexpr const char* install_toolkit =
-    "install the CUDA toolkit, or set CUDA_HOME to where it is; only `--backend cuda` needs it";
+    "install the CUDA toolkit, or set CUDA_HOME to where it is; only `--engine cuda` needs it";
 
 /// An error's message says what was seen, then the way out after the last semicolon.
 Finding from_error(Health health, std::string what, const Error& error, std::string fix) {

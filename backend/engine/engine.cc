@@ -72,7 +72,7 @@ Result<LaunchArguments> bind_tensors(const isa::Kernel& kernel, const CudaKernel
   return bound;
 }
 
-/// Binds the workspaces that follow. Those that must begin as zeros are cleared on the stream.
+/// Binds the workspaces that follow. Workspaces that must begin as zeros are cleared on the stream.
 Status add_workspaces(const CudaKernel& emitted, const Workspaces& workspaces, cuda::Stream stream,
                       LaunchArguments& bound) {
   std::size_t position = 0;
@@ -97,7 +97,7 @@ bool has_assertions(const CudaSource& source) {
 
 struct LoadedProgram::State {
   isa::VerifiedProgram program;
-  CudaSource source;  ///< with the kernels of this program alone
+  CudaSource source;  ///< source with the kernels of this program alone
   std::shared_ptr<const LoadedText> text;
   std::size_t first = 0;  ///< kernel of this program in the text
 

@@ -115,9 +115,9 @@ class CudaEngine {
   /// Makes sure that there is memory for a kernel's workspaces.
   Status reserve(const LoadedProgram& program, int kernel, Workspaces& workspaces) const;
 
-  /// The same on any stream, on the caller's buffers, with workspaces that were reserved.
-  /// Nothing is allocated and nothing waits, so that a graph can capture it. Errors: also usage
-  /// (the kernel prints).
+  /// Launches on any stream, on the caller's buffers, with workspaces that were reserved. Nothing
+  /// is allocated and nothing waits, so that a graph can capture it. Errors: also usage (the kernel
+  /// prints).
   Status launch(const LoadedProgram& program, int kernel, const std::vector<Argument>& arguments,
                 const Addresses& buffers, const Workspaces& workspaces, cuda::Stream stream) const;
 

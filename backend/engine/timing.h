@@ -36,7 +36,7 @@ using Work = std::function<Status()>;
 struct TimingOptions {
   int rounds = 30;    ///< how often each work is timed
   bool warm = false;  ///< L2 holds what the same work left there, instead of other data
-  std::chrono::milliseconds timeout{60'000};  ///< for a round
+  std::chrono::milliseconds timeout{60'000};  ///< most time of a round
 };
 
 /// Times works on one device, and reads memory for comparison.

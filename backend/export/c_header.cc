@@ -136,7 +136,7 @@ class KernelHeader {
                name_);
   }
 
-  /// Of the scalars alone; their names where `values` is true, else with their types.
+  /// The scalars alone; their names where `values` is true, else with their types.
   [[nodiscard]] std::string scalars(bool values) const {
     std::string text;
     for (std::size_t i = 0; i < arguments_.size(); ++i) {

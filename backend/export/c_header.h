@@ -14,7 +14,7 @@ namespace tilevm::backend {
 
 struct CHeaderOptions {
   std::string prefix;                ///< begins every name, made a C identifier
-  std::vector<std::string> targets;  ///< of the image, for the comment
+  std::vector<std::string> targets;  ///< targets of the image, for the comment
   std::string image;                 ///< a cubin or fatbin to put into the header; may be empty
 };
 

@@ -15,10 +15,11 @@ namespace tilevm::backend {
 /// The option that makes NVRTC and nvcc log the use of registers.
 inline constexpr std::string_view report_option = "--ptxas-options=-v";
 
-/// Of one thread.
+/// The registers of one thread.
 struct RegisterUse {
   std::int64_t registers = 0;
-  std::int64_t stack_bytes = 0;   ///< in memory: what was spilled, and arrays indexed at run time
+  /// Bytes of local memory: what was spilled, and arrays indexed at run time.
+  std::int64_t stack_bytes = 0;
   std::int64_t spill_stores = 0;  ///< bytes, by all instructions that spill
   std::int64_t spill_loads = 0;   ///< bytes, by all instructions that reload
   friend bool operator==(const RegisterUse&, const RegisterUse&) = default;

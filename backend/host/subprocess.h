@@ -15,14 +15,14 @@ using Deadline = std::chrono::steady_clock::time_point;
 /// What to run. No shell is involved: arguments are passed as they are.
 struct ProcessRequest {
   std::string program;                         ///< absolute path
-  std::vector<std::string> arguments;          ///< without the program's name
+  std::vector<std::string> arguments;          ///< arguments without the program's name
   std::string folder;                          ///< where it runs, also its TMPDIR
   std::vector<std::string> dropped_variables;  ///< not handed down to it
   Deadline deadline;
 };
 
 struct ProcessResult {
-  int exit_status = 0;  ///< its exit status, or 128 + the signal that ended it
+  int exit_status = 0;  ///< exit status, or 128 + the signal that ended the process
   std::string output;   ///< standard output and error as they came, at most `max_process_output`
 };
 

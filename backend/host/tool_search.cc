@@ -98,10 +98,11 @@ Result<std::string> find_tool(const std::string& name) {
 Result<std::string> find_named_program(const std::string& name, const std::string& variable) {
   const bool is_path = name.find('/') != std::string::npos;
   if (auto found = is_path ? executable(name) : find_on_path(name)) return *found;
-  return Error{ErrorKind::unavailable,
-               fmt::format("${} names `{}`, which is no program that can be started; correct the "
-                           "variable or unset it",
-                           variable, name)};
+  return Error{
+      ErrorKind::unavailable,
+      fmt::format("${} names `{}`, which is not a program that can be started; correct the "
+                  "variable or unset it",
+                  variable, name)};
 }
 
 std::vector<std::string> cuda_library_folders() {

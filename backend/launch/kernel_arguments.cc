@@ -8,7 +8,7 @@ namespace {
 /// CUDA's limits of a grid.
 constexpr std::array<std::int64_t, 3> max_grid{0x7fffffff, 0xffff, 0xffff};
 
-/// The value of a scalar parameter among the arguments; zero for what is no scalar.
+/// The value of a scalar parameter among the arguments; zero for what is not a scalar.
 isa::Scalar scalar_argument(const CudaKernel& kernel, const std::vector<Argument>& arguments,
                             isa::VarId var) {
   for (std::size_t i = 0; i < arguments.size(); ++i) {

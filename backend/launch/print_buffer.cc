@@ -124,7 +124,7 @@ class Reader {
   }
 
   const PrintBufferReader& buffer_;
-  const std::uint64_t blocks_;  ///< of the launch
+  const std::uint64_t blocks_;  ///< number of blocks of the launch
   const std::vector<isa::PrintSite>& sites_;
   isa::PrintLog& log_;
   const isa::PrintShares shares_;

@@ -11,7 +11,7 @@ namespace {
 using ProbeBytes = std::vector<std::uint8_t>;
 
 constexpr std::size_t record_bytes = 16;
-/// Of the values that each thread keeps of a target.
+/// Bytes of the values that each thread keeps of a target.
 constexpr std::size_t kept_bytes = std::size_t{1} << 16;
 constexpr std::uint32_t no_target = std::numeric_limits<std::uint32_t>::max();
 

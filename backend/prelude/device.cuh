@@ -13,7 +13,7 @@
 #define TV_UNROLL _Pragma("unroll")
 #define TV_PRAGMA(text) _Pragma(#text)
 #define TV_UNROLL_BY(n) TV_PRAGMA(unroll n)
-// Of n iterations all, unless compilers would take minutes for them.
+// Unrolls a loop of n iterations wholly, unless compilers would take minutes for it.
 #define TV_UNROLL_UP_TO(n) TV_PRAGMA(unroll(n) <= 1024 ? (n) : 8)
 #define TV_ASSUME(...) __builtin_assume(__VA_ARGS__)
 #define TV_SHARED(name) extern __shared__ __align__(128) tv::u8 name[]
@@ -120,21 +120,21 @@ TV_FN void count(u8* address) { atomicAdd(reinterpret_cast<u64*>(address), u64{1
 /// Adds n to 64 bits.
 TV_FN void add_to(u8* address, u64 n) { atomicAdd(reinterpret_cast<u64*>(address), n); }
 /// The value of another thread of the warp. All of its threads must come here together.
-TV_FN u32 from_lane(u32 value, u32 lane) { return __shfl_sync(0xffffffffu, value, lane); }
+TV_FN u32 shfl_idx_warp(u32 value, u32 lane) { return __shfl_sync(0xffffffffu, value, lane); }
 
 // Values of other threads of the warp. Its threads are the bits of `lanes`, and all come here
 // together.
 
 /// The value of the thread whose number differs by a bit.
-TV_FN u32 from_neighbour(u32 value, u32 distance, u32 lanes) {
+TV_FN u32 shfl_bfly(u32 value, u32 distance, u32 lanes) {
   return __shfl_xor_sync(lanes, value, distance);
 }
 /// The value of the thread so many lanes before; the own value where there is none.
-TV_FN u32 from_before(u32 value, u32 distance, u32 lanes) {
+TV_FN u32 shfl_up(u32 value, u32 distance, u32 lanes) {
   return __shfl_up_sync(lanes, value, distance);
 }
 /// The value of one thread.
-TV_FN u32 from_thread(u32 value, u32 lane, u32 lanes) { return __shfl_sync(lanes, value, lane); }
+TV_FN u32 shfl_idx(u32 value, u32 lane, u32 lanes) { return __shfl_sync(lanes, value, lane); }
 
 /// A lane's part of the transposed matrix: lane 4 r + c has the 16-bit elements 2 c and 2 c + 1 of
 /// row r. All lanes of the warp must come here together.
@@ -146,7 +146,7 @@ TV_FN u32 transposed(u32 halves) {
 
 /// What all lanes of a full warp have, combined.
 template <Combination op, bool is_signed>
-TV_FN u32 over_warp(u32 value) {
+TV_FN u32 redux_sync(u32 value) {
   u32 d;
   if constexpr (op == Combination::add) {
     asm volatile("redux.sync.add.u32 %0, %1, 0xffffffff;" : "=r"(d) : "r"(value));
@@ -213,14 +213,14 @@ TV_FN u32 atomic_add(u8* address, u32 value) {
 }
 
 // Shared memory.
-/// The place at a byte's distance from `from`, as a number. The compiler does not know how it came
-/// to be, so that it stays in a register where it would else be computed anew. All threads of a
-/// warp must come here together.
-TV_FN u32 kept_place(const u8* from, u32 distance) {
+/// The shared address `from + distance`. A shuffle hides from the compiler how it was computed, so
+/// that it stays in a register of the loop instead of being computed again. All threads of a warp
+/// must come here together.
+TV_FN u32 hoisted_address(const u8* from, u32 distance) {
   const u32 place = static_cast<u32>(__cvta_generic_to_shared(from)) + distance;
   return __shfl_sync(0xffffffffu, place, threadIdx.x % 32);
 }
-TV_FN u8* at_place(u32 place) { return static_cast<u8*>(__cvta_shared_to_generic(place)); }
+TV_FN u8* shared_to_generic(u32 place) { return static_cast<u8*>(__cvta_shared_to_generic(place)); }
 /// Waits for all threads of the block.
 TV_FN void synchronize() { __syncthreads(); }
 /// Waits for all threads of the warp, and lets them see what they stored.
@@ -228,7 +228,7 @@ TV_FN void synchronize_warp() { __syncwarp(); }
 /// Loads or stores 1, 2 or 4 matrices of eight rows of 16 bytes, by a whole warp: thread i gives
 /// the address of row i, and has a word of each matrix (PTX ISA, ldmatrix, stmatrix).
 template <int count, bool transposed>
-TV_FN void load_matrices(u32* words, const u8* row) {
+TV_FN void ldmatrix(u32* words, const u8* row) {
   const u32 at = static_cast<u32>(__cvta_generic_to_shared(row));
   if constexpr (count == 4 && transposed) {
     asm volatile("ldmatrix.sync.aligned.m8n8.x4.trans.shared.b16 {%0, %1, %2, %3}, [%4];"
@@ -259,7 +259,7 @@ TV_FN void load_matrices(u32* words, const u8* row) {
   }
 }
 template <int count, bool transposed>
-TV_FN void store_matrices(u8* row, const u32* words) {
+TV_FN void stmatrix(u8* row, const u32* words) {
   const u32 at = static_cast<u32>(__cvta_generic_to_shared(row));
   if constexpr (count == 4 && transposed) {
     asm volatile("stmatrix.sync.aligned.m8n8.x4.trans.shared.b16 [%0], {%1, %2, %3, %4};" ::"r"(at),
@@ -287,7 +287,7 @@ TV_FN void store_matrices(u8* row, const u32* words) {
 /// Begins to copy 16, 8 or 4 bytes from global to shared memory, both at multiples of that; behind
 /// the first `valid` bytes, zeros.
 template <int bytes>
-TV_FN void copy_async(u8* to, const u8* from, u32 valid) {
+TV_FN void cp_async(u8* to, const u8* from, u32 valid) {
   const u32 shared = static_cast<u32>(__cvta_generic_to_shared(to));
   const u64 global = __cvta_generic_to_global(from);
   if constexpr (bytes == 16) {
@@ -323,7 +323,7 @@ TV_FN u64 evict_last() {
 /// The shared address must not be found to be a sum with a uniform register: ptxas 13.0 then takes
 /// the uniform registers of the policy for it, and makes an illegal instruction.
 template <int bytes>
-TV_FN void copy_async(u8* to, const u8* from, u32 valid, u64 policy) {
+TV_FN void cp_async(u8* to, const u8* from, u32 valid, u64 policy) {
   const u32 shared = static_cast<u32>(__cvta_generic_to_shared(to)) | unseen_zero();
   const u64 global = __cvta_generic_to_global(from);
   if constexpr (bytes == 16) {
@@ -378,10 +378,10 @@ TV_FN void store_words(u8* address, const u32* words, u64 policy) {
 TV_FN void prefetch(const u8* at) {
   asm volatile("prefetch.global.L2 [%0];" ::"l"(__cvta_generic_to_global(at)));
 }
-TV_FN void copy_async_commit() { asm volatile("cp.async.commit_group;" ::: "memory"); }
+TV_FN void cp_async_commit_group() { asm volatile("cp.async.commit_group;" ::: "memory"); }
 /// Waits until at most `pending` of the latest groups of this thread are under way.
 template <int pending>
-TV_FN void copy_async_wait() {
+TV_FN void cp_async_wait_group() {
   asm volatile("cp.async.wait_group %0;" ::"n"(pending) : "memory");
 }
 
@@ -390,7 +390,7 @@ TV_FN void copy_async_wait() {
 /// together.
 TV_FN u32 warp_number() { return __shfl_sync(0xffffffffu, threadIdx.x / 32, 0); }
 /// True in one thread of the warp. All of its threads must come here together.
-TV_FN bool leads_warp() {
+TV_FN bool elect_sync() {
 #if __CUDA_ARCH__ < 900
   return threadIdx.x % 32 == 0;
 #else
@@ -405,28 +405,28 @@ TV_FN u32 barrier_address(const u64* barriers) {
   return static_cast<u32>(__cvta_generic_to_shared(barriers));
 }
 /// Makes a memory barrier whose phases each wait for so many arrivals and the bytes that these expect.
-TV_FN void make_phases(u32 barrier, u32 arrivals = 1) {
+TV_FN void mbarrier_init(u32 barrier, u32 arrivals = 1) {
   asm volatile("mbarrier.init.shared::cta.b64 [%0], %1;" ::"r"(barrier), "r"(arrivals) : "memory");
 }
 /// Lets copies see the memory barriers that this thread made.
-TV_FN void fence_phases() {
+TV_FN void fence_proxy_async_shared() {
 #if __CUDA_ARCH__ >= 900
   asm volatile("fence.proxy.async.shared::cta;" ::: "memory");
 #endif
 }
 /// The one arrival at a barrier's phase, which from then on also waits for so many bytes.
-TV_FN void expect_bytes(u32 barrier, u32 bytes) {
+TV_FN void mbarrier_arrive_expect_tx(u32 barrier, u32 bytes) {
   asm volatile("mbarrier.arrive.expect_tx.shared::cta.b64 _, [%0], %1;" ::"r"(barrier), "r"(bytes)
                : "memory");
 }
 /// An arrival at a memory barrier's phase.
-TV_FN void arrive(u32 barrier) {
+TV_FN void mbarrier_arrive(u32 barrier) {
   u64 state;
   asm volatile("mbarrier.arrive.shared::cta.b64 %0, [%1];" : "=l"(state) : "r"(barrier) : "memory");
 }
 /// Waits for a memory barrier's phase. Phases have numbers, of which the instruction compares the
 /// last bit.
-TV_FN void wait_for_phase(u32 barrier, u32 phase) {
+TV_FN void mbarrier_wait_parity(u32 barrier, u32 phase) {
 #if __CUDA_ARCH__ >= 900
   asm volatile(
       "{\n"
@@ -450,7 +450,7 @@ TV_FN void wait_for_phase(u32 barrier, u32 phase) {
 /// Copies n bytes, a multiple of 16, to places that are multiples of 16, for the group that is
 /// being made (bulk.cuh). The phase of its barrier counts them as they come; the caller does, too.
 template <int n, class Groups>
-TV_FN void copy_bulk(const Groups& bulk, u8* to, const u8* from) {
+TV_FN void cp_async_bulk(const Groups& bulk, u8* to, const u8* from) {
   asm volatile(
       "cp.async.bulk.shared::cluster.global.mbarrier::complete_tx::bytes [%0], [%1], %2, [%3];" ::
           "r"(static_cast<u32>(__cvta_generic_to_shared(to))),
@@ -458,7 +458,7 @@ TV_FN void copy_bulk(const Groups& bulk, u8* to, const u8* from) {
       : "memory");
 }
 template <int n, class Groups>
-TV_FN void copy_bulk(const Groups& bulk, u8* to, const u8* from, u64 policy) {
+TV_FN void cp_async_bulk(const Groups& bulk, u8* to, const u8* from, u64 policy) {
   asm volatile(
       "cp.async.bulk.shared::cluster.global.mbarrier::complete_tx::bytes.L2::cache_hint [%0], "
       "[%1], "
@@ -475,25 +475,25 @@ TV_FN bool is_warp_in() {
 /// A named barrier of the block (PTX ISA, barrier), for so many threads in whole warps: some wait,
 /// others only arrive.
 template <int number, int threads>
-TV_FN void wait_at_named_barrier() {
+TV_FN void named_barrier_sync() {
   asm volatile("barrier.cta.sync.aligned %0, %1;" ::"n"(number), "n"(threads) : "memory");
 }
 template <int number, int threads>
-TV_FN void arrive_at_named_barrier() {
+TV_FN void named_barrier_arrive() {
   asm volatile("barrier.cta.arrive.aligned %0, %1;" ::"n"(number), "n"(threads) : "memory");
 }
 /// Barrier 1, at which producer warps wait and the others arrive.
 template <int threads>
-TV_FN void wait_at_split_barrier() {
-  wait_at_named_barrier<1, threads>();
+TV_FN void barrier_sync() {
+  named_barrier_sync<1, threads>();
 }
 template <int threads>
-TV_FN void arrive_at_split_barrier() {
-  arrive_at_named_barrier<1, threads>();
+TV_FN void barrier_arrive() {
+  named_barrier_arrive<1, threads>();
 }
 /// The threads of a warp group have so many registers from now on (PTX ISA, setmaxnreg).
 template <int count, bool grows>
-TV_FN void set_registers() {
+TV_FN void setmaxnreg() {
   if constexpr (grows) {
     asm volatile("setmaxnreg.inc.sync.aligned.u32 %0;" ::"n"(count));
   } else {
@@ -501,7 +501,7 @@ TV_FN void set_registers() {
   }
 }
 /// What this thread stored before, and tells others by a barrier, is there for their bulk copies.
-TV_FN void fence_for_bulk() { asm volatile("fence.proxy.async;" ::: "memory"); }
+TV_FN void fence_proxy_async() { asm volatile("fence.proxy.async;" ::: "memory"); }
 
 // f32 arithmetic.
 TV_FN u32 f32_add(u32 a, u32 b) {
@@ -579,7 +579,7 @@ TV_APPROXIMATION(tanh_approx_f16x2, u32, "r", "tanh.approx.f16x2")
 TV_APPROXIMATION(ex2_approx_ftz_bf16x2, u32, "r", "ex2.approx.ftz.bf16x2")
 TV_APPROXIMATION(tanh_approx_bf16x2, u32, "r", "tanh.approx.bf16x2")
 #else
-// Those of f32, truncated, which is what the instructions give that came with sm_90.
+// The results of f32, truncated, which is what the instructions give that came with sm_90.
 TV_FN u32 ex2_approx_ftz_bf16x2(u32 a) {
   const u32 low = ex2_approx_ftz_f32(a << 16), high = ex2_approx_ftz_f32(a & 0xffff0000u);
   return low >> 16 | (high & 0xffff0000u);
@@ -594,8 +594,8 @@ TV_QUOTIENT(div_full_ftz_f32, "div.full.ftz.f32")
 TV_QUOTIENT(div_approx_f32, "div.approx.f32")
 TV_QUOTIENT(div_approx_ftz_f32, "div.approx.ftz.f32")
 
-// A NaN loses against a number; -0 is less than +0. Of one operand twice the assembler makes a
-// move, so NaN results are made canonical by the caller.
+// A NaN loses against a number; -0 is less than +0. The assembler makes a move of two equal
+// operands, so NaN results are made canonical by the caller.
 TV_FN u32 f32_min(u32 a, u32 b) {
   u32 d;
   asm("min.f32 %0, %1, %2;" : "=r"(d) : "r"(a), "r"(b));
@@ -667,7 +667,7 @@ TV_FN u32 bf16_fma(u32 a, u32 b, u32 c) {
   return d;
 }
 
-// The same in both halves of a word.
+// A fused multiply-add in both halves of a word.
 TV_FN u32 f16x2_fma(u32 a, u32 b, u32 c) {
   u32 d;
   asm("fma.rn.f16x2 %0, %1, %2, %3;" : "=r"(d) : "r"(a), "r"(b), "r"(c));
@@ -714,7 +714,7 @@ TV_FN u32 funnel_right(u32 low, u32 high, u32 n) { return __funnelshift_r(low, h
 TV_FN u32 permute_bytes(u32 low, u32 high, u32 selector) {
   return __byte_perm(low, high, selector);
 }
-/// The same where bits 3, 7, 11 and 15 of the selector are clear; __byte_perm clears them again.
+/// Picks bytes where bits 3, 7, 11 and 15 of the selector are clear; __byte_perm clears them again.
 TV_FN u32 pick_bytes(u32 low, u32 high, u32 selector) {
   u32 d;
   asm("prmt.b32 %0, %1, %2, %3;" : "=r"(d) : "r"(low), "r"(high), "r"(selector));
@@ -822,7 +822,7 @@ TV_FN u32 u32_from_f32(u32 a) {
 TV_FN i32 larger(i32 a, i32 b) { return max(a, b); }
 
 /// The number of zero bits above the highest one; 64 for 0.
-/// It is no inline assembly, so that the compiler before ptxas computes it of constants.
+/// Not inline assembly, so that the compiler before ptxas computes it of constants.
 TV_FN i32 leading_zeros(u64 a) { return __clzll(a); }
 
 TV_FN u32 f32_bits(float a) { return __float_as_uint(a); }

@@ -34,7 +34,7 @@ TV_FN Code<C::bits> fused(Code<C::bits> a, Code<C::bits> b, Code<C::bits> c) {
   }
 }
 
-/// The same with the one NaN that programs see, which only f64 does not have of itself.
+/// A fused multiply-add with the one NaN that programs see, which only f64 does not have of itself.
 template <class T>
 TV_FN Code<T::bits> fma(Code<T::bits> a, Code<T::bits> b, Code<T::bits> c) {
   if constexpr (T::kind == floating && T::bits == 64) return canonical<T>(fused<T>(a, b, c));

@@ -15,7 +15,7 @@ struct Type {
   static constexpr Special special = the_special;
   static constexpr bool is_int = kind == signed_int || kind == unsigned_int;
   static constexpr int bias = e > 0 ? (1 << (e > 0 ? e - 1 : 0)) - 1 : 0;
-  /// Of a float: a sign, and zero and subnormals with exponent field 0 (not f8e8m0).
+  /// For a float: a sign, and zero and subnormals with exponent field 0 (not f8e8m0).
   static constexpr bool has_sign = n > e + m, has_zero = m > 0;
   static constexpr int least_exponent = (has_zero ? 1 : 0) - bias;
   /// Bits below the mantissa that mean nothing (tf32).

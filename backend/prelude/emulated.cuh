@@ -69,13 +69,17 @@ TV_FN bool is_inside(const emu::Range& range, const u8* address, u32 bytes) {
   const u64 offset = static_cast<u64>(address - range.begin);
   return offset < range.size && range.size - offset >= bytes;
 }
+using emu::Touch;
 template <int bytes>
-TV_FN void check(const u8* address, bool writes) {
+TV_FN void check(const u8* address, Touch touch) {
   emu::Lane* const at = lane();
   const bool aligned = reinterpret_cast<u64>(address) % bytes == 0;
   if (aligned && is_inside(at->global, address, bytes)) return;
-  if (aligned && is_inside({at->shared.begin, at->barriers}, address, bytes)) return;
-  at->operations->check(at, address, bytes, writes);
+  if (aligned && is_inside({at->shared.begin, at->barriers}, address, bytes)) {
+    if (at->checks_order) at->operations->touched(at, address, bytes, touch);
+    return;
+  }
+  at->operations->check(at, address, bytes, touch != Touch::read);
 }
 /// Says what is stored, where replicas are to be compared.
 TV_FN void note_store(const u8* address, const void* bytes, u32 count, const u32* mask = nullptr) {
@@ -84,30 +88,30 @@ TV_FN void note_store(const u8* address, const void* bytes, u32 count, const u32
 }
 template <class T>
 TV_FN T load_as(const u8* address) {
-  check<sizeof(T)>(address, false);
+  check<sizeof(T)>(address, Touch::read);
   T value;
   __builtin_memcpy(&value, address, sizeof(T));
   return value;
 }
 template <class T>
 TV_FN void store_as(u8* address, T value) {
-  check<sizeof(T)>(address, true);
+  check<sizeof(T)>(address, Touch::write);
   note_store(address, &value, sizeof(T));
   __builtin_memcpy(address, &value, sizeof(T));
 }
 template <int bytes>
 TV_FN void load_words(u32* words, const u8* address) {
-  check<bytes>(address, false);
+  check<bytes>(address, Touch::read);
   __builtin_memcpy(words, address, bytes);
 }
 template <int bytes>
 TV_FN void store_words(u8* address, const u32* words) {
-  check<bytes>(address, true);
+  check<bytes>(address, Touch::write);
   note_store(address, words, bytes);
   __builtin_memcpy(address, words, bytes);
 }
 TV_FN void store_bits(u8* address, u32 mask, u32 value) {
-  check<4>(address, true);
+  check<4>(address, Touch::update);
   note_store(address, &value, 4, &mask);
   u32* const word = reinterpret_cast<u32*>(address);
   __atomic_fetch_and(word, ~mask, __ATOMIC_RELAXED);
@@ -126,7 +130,7 @@ TV_FN T combined(T a, T b) {
 }
 template <Combination op, class T, class Word>
 TV_FN void combine(u8* address, Word code) {
-  check<sizeof(Word)>(address, true);
+  check<sizeof(Word)>(address, Touch::update);
   constexpr bool wraps = op == Combination::add && !(T(0.5) != T(0));
   Word* const word = reinterpret_cast<Word*>(address);
   Word seen = __atomic_load_n(word, __ATOMIC_RELAXED), next;
@@ -146,24 +150,24 @@ TV_FN void combine(u8* address, Word code) {
 
 template <class T>
 TV_FN T add_atomically(u8* address, T value) {
-  check<sizeof(T)>(address, true);
+  check<sizeof(T)>(address, Touch::update);
   return __atomic_fetch_add(reinterpret_cast<T*>(address), value, __ATOMIC_ACQ_REL);
 }
 TV_FN void count(u8* address) { add_atomically(address, u64{1}); }
 
 TV_FN void add_to(u8* address, u64 n) { add_atomically(address, n); }
-TV_FN u32 from_lane(u32 value, u32 source, TV_LINE) {
-  return lane()->operations->from_lane(lane(), value, source, line);
+TV_FN u32 shfl_idx_warp(u32 value, u32 source, TV_LINE) {
+  return lane()->operations->shfl_idx_warp(lane(), value, source, line);
 }
 
-TV_FN u32 from_neighbour(u32 value, u32 distance, u32, TV_LINE) {
-  return from_lane(value, thread() % 32 ^ distance, line);
+TV_FN u32 shfl_bfly(u32 value, u32 distance, u32, TV_LINE) {
+  return shfl_idx_warp(value, thread() % 32 ^ distance, line);
 }
 
 template <Combination op, bool is_signed>
-TV_FN u32 over_warp(u32 value, TV_LINE) {
+TV_FN u32 redux_sync(u32 value, TV_LINE) {
   for (u32 distance = 1; distance < 32; distance *= 2) {
-    const u32 other = from_neighbour(value, distance, 0xffffffffu, line);
+    const u32 other = shfl_bfly(value, distance, 0xffffffffu, line);
     if constexpr (is_signed && (op == Combination::max || op == Combination::min)) {
       value = static_cast<u32>(combined<op>(static_cast<i32>(value), static_cast<i32>(other)));
     } else {
@@ -173,18 +177,18 @@ TV_FN u32 over_warp(u32 value, TV_LINE) {
   return value;
 }
 
-TV_FN u32 from_before(u32 value, u32 distance, u32, TV_LINE) {
+TV_FN u32 shfl_up(u32 value, u32 distance, u32, TV_LINE) {
   const u32 own = thread() % 32;
-  return from_lane(value, own < distance ? own : own - distance, line);
+  return shfl_idx_warp(value, own < distance ? own : own - distance, line);
 }
-TV_FN u32 from_thread(u32 value, u32 source, u32, TV_LINE) {
-  return from_lane(value, source % 32, line);
+TV_FN u32 shfl_idx(u32 value, u32 source, u32, TV_LINE) {
+  return shfl_idx_warp(value, source % 32, line);
 }
 
 TV_FN u32 transposed(u32 halves, TV_LINE) {
   const u32 row = thread() % 32 / 4, column = thread() % 4 * 2;
-  const u32 low = from_lane(halves, 4 * column + row / 2, line);
-  const u32 high = from_lane(halves, 4 * (column + 1) + row / 2, line);
+  const u32 low = shfl_idx_warp(halves, 4 * column + row / 2, line);
+  const u32 high = shfl_idx_warp(halves, 4 * (column + 1) + row / 2, line);
   const u32 shift = row % 2 * 16;
   return (low >> shift & 0xffffu) | (high >> shift & 0xffffu) << 16;
 }
@@ -206,7 +210,7 @@ TV_FN u64 add_for_block(u8* address, u64 n, TV_LINE) {
 // Semaphores.
 TV_FN void lock_semaphore(const u8* address, u32 value, TV_LINE) {
   if (thread() == 0) {
-    check<4>(address, false);
+    check<4>(address, Touch::read);
     lane()->operations->wait_for_value(lane(), address, value, line);
   }
   synchronize(line);
@@ -214,7 +218,7 @@ TV_FN void lock_semaphore(const u8* address, u32 value, TV_LINE) {
 TV_FN void release_semaphore(u8* address, u32 value, TV_LINE) {
   synchronize(line);
   if (thread() == 0) {
-    check<4>(address, true);
+    check<4>(address, Touch::write);
     __atomic_store_n(reinterpret_cast<u32*>(address), value, __ATOMIC_RELEASE);
   }
   synchronize(line);
@@ -225,27 +229,27 @@ TV_FN u32 atomic_add(u8* address, u32 value, TV_LINE) {
 
 // Shared memory. An address as a number is a distance from its begin.
 TV_FN u32 shared_distance(const u8* from) { return static_cast<u32>(from - lane()->shared.begin); }
-TV_FN u32 kept_place(const u8* from, u32 distance) { return shared_distance(from) + distance; }
-TV_FN u8* at_place(u32 place) { return shared_memory() + static_cast<i32>(place); }
+TV_FN u32 hoisted_address(const u8* from, u32 distance) { return shared_distance(from) + distance; }
+TV_FN u8* shared_to_generic(u32 place) { return shared_memory() + static_cast<i32>(place); }
 TV_FN void synchronize_warp(TV_LINE) { lane()->operations->synchronize_warp(lane(), line); }
 template <int count, bool transposed>
-TV_FN void load_matrices(u32* words, const u8* row, TV_LINE) {
-  lane()->operations->load_matrices(lane(), words, row, count, transposed, line);
+TV_FN void ldmatrix(u32* words, const u8* row, TV_LINE) {
+  lane()->operations->ldmatrix(lane(), words, row, count, transposed, line);
 }
 template <int count, bool transposed>
-TV_FN void store_matrices(u8* row, const u32* words, TV_LINE) {
-  lane()->operations->store_matrices(lane(), row, words, count, transposed, line);
+TV_FN void stmatrix(u8* row, const u32* words, TV_LINE) {
+  lane()->operations->stmatrix(lane(), row, words, count, transposed, line);
 }
 template <int bytes>
-TV_FN void copy_async(u8* to, const u8* from, u32 valid) {
-  lane()->operations->copy_async(lane(), to, from, bytes, valid);
+TV_FN void cp_async(u8* to, const u8* from, u32 valid) {
+  lane()->operations->cp_async(lane(), to, from, bytes, valid);
 }
 /// The emulated GPU has no cache.
 TV_FN u64 evict_first() { return 0; }
 TV_FN u64 evict_last() { return 0; }
 template <int bytes>
-TV_FN void copy_async(u8* to, const u8* from, u32 valid, u64) {
-  copy_async<bytes>(to, from, valid);
+TV_FN void cp_async(u8* to, const u8* from, u32 valid, u64) {
+  cp_async<bytes>(to, from, valid);
 }
 template <int bytes>
 TV_FN void load_words(u32* words, const u8* address, u64) {
@@ -256,38 +260,41 @@ TV_FN void store_words(u8* address, const u32* words, u64) {
   store_words<bytes>(address, words);
 }
 TV_FN void prefetch(const u8*) {}
-TV_FN void copy_async_commit() { lane()->operations->copy_async_commit(lane()); }
+TV_FN void cp_async_commit_group() { lane()->operations->cp_async_commit_group(lane()); }
 template <int pending>
-TV_FN void copy_async_wait() {
-  lane()->operations->copy_async_wait(lane(), pending);
+TV_FN void cp_async_wait_group() {
+  lane()->operations->cp_async_wait_group(lane(), pending);
 }
 
 // Copies in bulk, and barriers between warps.
 TV_FN u32 warp_number(TV_LINE) {
   return lane()->operations->from_first(lane(), thread() / 32, line);
 }
-TV_FN bool leads_warp(TV_LINE) { return lane()->operations->elect(lane(), line); }
+TV_FN bool elect_sync(TV_LINE) { return lane()->operations->elect(lane(), line); }
 TV_FN u32 barrier_address(const u64* barriers) {
   return shared_distance(reinterpret_cast<const u8*>(barriers));
 }
-TV_FN void make_phases(u32 barrier, u32 arrivals = 1) {
-  lane()->operations->make_phases(lane(), barrier, arrivals);
+TV_FN void mbarrier_init(u32 barrier, u32 arrivals = 1) {
+  lane()->operations->mbarrier_init(lane(), barrier, arrivals);
 }
-TV_FN void arrive(u32 barrier, TV_LINE) { lane()->operations->arrive(lane(), barrier, line); }
-TV_FN void fence_phases() {}
-TV_FN void expect_bytes(u32 barrier, u32 bytes) {
-  lane()->operations->expect_bytes(lane(), barrier, bytes);
+TV_FN void mbarrier_arrive(u32 barrier, TV_LINE) {
+  lane()->operations->mbarrier_arrive(lane(), barrier, line);
 }
-TV_FN void wait_for_phase(u32 barrier, u32 phase, TV_LINE) {
-  lane()->operations->wait_for_phase(lane(), barrier, phase, line);
+TV_FN void fence_proxy_async_shared() { lane()->operations->fence_proxy(lane()); }
+TV_FN void mbarrier_arrive_expect_tx(u32 barrier, u32 bytes) {
+  lane()->operations->mbarrier_arrive_expect_tx(lane(), barrier, bytes);
 }
-template <int n, class Groups>
-TV_FN void copy_bulk(const Groups& bulk, u8* to, const u8* from) {
-  lane()->operations->copy_bulk(lane(), to, from, n, bulk.barrier(bulk.made));
+TV_FN void mbarrier_wait_parity(u32 barrier, u32 phase, TV_LINE) {
+  lane()->operations->mbarrier_wait_parity(lane(), barrier, phase, line);
 }
 template <int n, class Groups>
-TV_FN void copy_bulk(const Groups& bulk, u8* to, const u8* from, u64) {
-  copy_bulk<n>(bulk, to, from);
+TV_FN void cp_async_bulk(const Groups& bulk, u8* to, const u8* from) {
+  lane()->operations->cp_async_bulk(lane(), to, from, n, bulk.barrier(bulk.made),
+                                bulk.phase(bulk.made));
+}
+template <int n, class Groups>
+TV_FN void cp_async_bulk(const Groups& bulk, u8* to, const u8* from, u64) {
+  cp_async_bulk<n>(bulk, to, from);
 }
 template <int first, int end>
 TV_FN bool is_warp_in(TV_LINE) {
@@ -295,25 +302,25 @@ TV_FN bool is_warp_in(TV_LINE) {
   return warp >= static_cast<u32>(first) && warp < static_cast<u32>(end);
 }
 template <int number, int threads>
-TV_FN void wait_at_named_barrier(TV_LINE) {
+TV_FN void named_barrier_sync(TV_LINE) {
   lane()->operations->named_barrier(lane(), number, threads, true, line);
 }
 template <int number, int threads>
-TV_FN void arrive_at_named_barrier(TV_LINE) {
+TV_FN void named_barrier_arrive(TV_LINE) {
   lane()->operations->named_barrier(lane(), number, threads, false, line);
 }
 template <int threads>
-TV_FN void wait_at_split_barrier(TV_LINE) {
-  wait_at_named_barrier<1, threads>(line);
+TV_FN void barrier_sync(TV_LINE) {
+  named_barrier_sync<1, threads>(line);
 }
 template <int threads>
-TV_FN void arrive_at_split_barrier(TV_LINE) {
-  arrive_at_named_barrier<1, threads>(line);
+TV_FN void barrier_arrive(TV_LINE) {
+  named_barrier_arrive<1, threads>(line);
 }
 /// An emulated thread has all the registers that it needs.
 template <int count, bool grows>
-TV_FN void set_registers() {}
-TV_FN void fence_for_bulk() {}
+TV_FN void setmaxnreg() {}
+TV_FN void fence_proxy_async() { lane()->operations->fence_proxy(lane()); }
 
 // f32 arithmetic. A NaN result is 0x7fffffff.
 TV_FN float f32_value(u32 a) {
@@ -356,7 +363,7 @@ TV_FN ApproximateCode find_approximation(ApproximateCode* known, const char* mne
     static ApproximateCode known = nullptr;                                             \
     return static_cast<Word>(find_approximation(&known, mnemonic, type)(a, 0));       \
   }
-/// Of the two halves of a word.
+/// Approximates the two halves of a word.
 TV_FN u32 approximate_halves(ApproximateCode f, u32 a) {
   return static_cast<u32>(f(a & 0xffffu, 0) | f(a >> 16, 0) << 16);
 }

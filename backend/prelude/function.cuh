@@ -89,7 +89,7 @@ struct Approximation {
       return Op::f32(a);
     }
   }
-  /// Of both halves of a word.
+  /// Applies the operation to both halves of a word.
   template <class T>
   static TV_FN u32 halves(u32 a) {
     if constexpr (T::exponent == 5) {

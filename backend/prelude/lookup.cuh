@@ -51,7 +51,7 @@ struct FourEntries {
   u32 place, half;
 };
 
-/// The same of eight nibbles, of which the first four count.
+/// Looks up eight nibbles, of which the first four count.
 template <int entries>
 TV_FN FourEntries<false> entries_of(u32 nibbles) {
   if constexpr (entries <= 8) return {nibbles & 0x77777777u, 0};
@@ -120,8 +120,8 @@ TV_FN u32 halves_as_nibbles(u32 codes) {
   return choose_bits(pairs, pairs << 1, 0x0f0f0f0fu) & 0x77777777u;
 }
 
-/// The first `whole` entries, a multiple of 16, for codes of three bits. Of six bytes with 16 codes
-/// one permute takes codes 0 to 3 and 8 to 11 apart, and one the others; no code crosses a half.
+/// The first `whole` entries, a multiple of 16, for codes of three bits. One permute takes codes 0
+/// to 3 and 8 to 11 of six bytes with 16 codes apart, and one the others; no code crosses a half.
 template <int n, int entries, int whole>
 TV_FN void take_sixteens(u32* d, const u32* table, const u32* index) {
   TV_UNROLL

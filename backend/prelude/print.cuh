@@ -18,7 +18,7 @@ struct Printer {
   u8 *buffer, *used, *share, *pool;
   u64 block;
   u32 share_bytes, bytes_in_share, count_in_share;
-  u32 bytes;           ///< of all records of this block
+  u32 bytes;           ///< bytes of all records of this block
   bool share_is_full;  ///< one did not fit
   bool done;           ///< all that follow are cut
 };

@@ -34,15 +34,15 @@ TV_FN u64 probe_weight(u64 number) { return probe_mix(~number) | 1; }
 /// `next`.
 struct Probe {
   const u8* buffer;
-  u8* records;       ///< of this block; null if it is not recorded
-  u8* kept;          ///< this thread's memory of values; null unless they are kept
+  u8* records;       ///< records of this block; null if it is not recorded
+  u8* kept;          ///< values that this thread keeps; null unless they are kept
   const u8* shared;  ///< shared memory of the block, and its bytes
   u64 shared_bytes;
   u32 room;     ///< records of a block
   u32 next;     ///< the number of the record that is being made
   u32 target;   ///< the record of which values are kept
   u32 has_kept;  ///< words
-  u64 sum;      ///< of this thread, for this record
+  u64 sum;      ///< sum of this thread, for this record
 
   /// Where a byte lies: its buffer, and its distance from the begin of it.
   TV_FN u64 address_of(const u8* at) const {
@@ -138,7 +138,7 @@ struct Probe {
   }
   /// The words of a matrix's row lie in four threads.
   template <int count, bool transposed>
-  TV_FN void store_matrices(u8* row, const u32* words) {
+  TV_FN void stmatrix(u8* row, const u32* words) {
     const u32 lane = thread() % 32;
     const u64 mine = reinterpret_cast<u64>(row);
     TV_UNROLL for (int m = 0; m < count; ++m) {
@@ -153,11 +153,11 @@ struct Probe {
         word(at, ~0u, words[m]);
       }
     }
-    tv::store_matrices<count, transposed>(row, words);
+    tv::stmatrix<count, transposed>(row, words);
   }
   /// The values are those of the source, which nothing changes while a copy is under way.
   template <int bytes, class... Policy>
-  TV_FN void copy_async(u8* to, const u8* from, u32 valid, Policy... policy) {
+  TV_FN void cp_async(u8* to, const u8* from, u32 valid, Policy... policy) {
     TV_UNROLL for (u32 i = 0; i < bytes; i += 4) {
       u32 value = 0;
       for (u32 b = i; b < i + 4 && b < valid; ++b) {
@@ -165,12 +165,12 @@ struct Probe {
       }
       word(to + i, ~0u, value);
     }
-    tv::copy_async<bytes>(to, from, valid, policy...);
+    tv::cp_async<bytes>(to, from, valid, policy...);
   }
   template <int n, class Bulk, class... Policy>
-  TV_FN void copy_bulk(const Bulk& bulk, u8* to, const u8* from, Policy... policy) {
+  TV_FN void cp_async_bulk(const Bulk& bulk, u8* to, const u8* from, Policy... policy) {
     for (u32 i = 0; i < n; i += 4) word(to + i, ~0u, load_as<u32>(from + i));
-    tv::copy_bulk<n>(bulk, to, from, policy...);
+    tv::cp_async_bulk<n>(bulk, to, from, policy...);
   }
   TV_FN void release_semaphore(u8* address, u32 value) {
     if (thread() == 0) word(address, ~0u, value);
@@ -183,8 +183,8 @@ struct Probe {
 
  private:
   TV_FN static const u8* row_of(u64 mine, u32 lane) {
-    const u64 high = from_lane(static_cast<u32>(mine >> 32), lane);
-    return reinterpret_cast<const u8*>(high << 32 | from_lane(static_cast<u32>(mine), lane));
+    const u64 high = shfl_idx_warp(static_cast<u32>(mine >> 32), lane);
+    return reinterpret_cast<const u8*>(high << 32 | shfl_idx_warp(static_cast<u32>(mine), lane));
   }
   template <int n>
   TV_FN void bytes_at(const u8* at, u64 value) {

@@ -17,15 +17,15 @@ TV_FN u32 lanes_of_warp(u32 threads) {
 template <class T>
 TV_FN Code<T::bits> code_from_lane(Code<T::bits> code, u32 distance, u32 threads) {
   if constexpr (T::bits > 32) {
-    const u32 low = from_neighbour(static_cast<u32>(code), distance, lanes_of_warp(threads));
-    const u32 high = from_neighbour(static_cast<u32>(code >> 32), distance, lanes_of_warp(threads));
+    const u32 low = shfl_bfly(static_cast<u32>(code), distance, lanes_of_warp(threads));
+    const u32 high = shfl_bfly(static_cast<u32>(code >> 32), distance, lanes_of_warp(threads));
     return static_cast<u64>(high) << 32 | low;
   } else {
-    return from_neighbour(code, distance, lanes_of_warp(threads));
+    return shfl_bfly(code, distance, lanes_of_warp(threads));
   }
 }
 
-/// Elements of type T, by an operation on two of them. Of f32 the larger and the smaller are single
+/// Elements of type T, by an operation on two of them. The larger and the smaller of f32 are single
 /// instructions, so that a NaN becomes canonical at the end only.
 template <class Op>
 struct IsChoice {
@@ -91,7 +91,7 @@ struct Finding {
   static TV_FN const Value& result(const Value& a) { return a; }
   static TV_FN Value from(const Value& a, u32 distance, u32 threads) {
     return {code_from_lane<T>(a.code, distance, threads),
-            from_neighbour(a.number, distance, lanes_of_warp(threads))};
+            shfl_bfly(a.number, distance, lanes_of_warp(threads))};
   }
   template <int count>
   static TV_FN void put(u8* at, u32 number, const Value& a) {
@@ -172,13 +172,13 @@ template <class Op, class T>
 struct Scanning {
   typedef Code<T::bits> Value;
   static TV_FN Value combine(Value a, Value b) { return binary<Op, T>(a, b); }
-  /// Of the thread `distance` before, or of another lane, which the caller knows to exist.
+  /// The value of the thread `distance` before, or of another lane, which must exist.
   static TV_FN Value before(Value a, u32 distance, u32 threads) {
     return shuffled(a,
-                    [&](u32 word) { return from_before(word, distance, lanes_of_warp(threads)); });
+                    [&](u32 word) { return shfl_up(word, distance, lanes_of_warp(threads)); });
   }
   static TV_FN Value of(Value a, u32 lane, u32 threads) {
-    return shuffled(a, [&](u32 word) { return from_thread(word, lane, lanes_of_warp(threads)); });
+    return shuffled(a, [&](u32 word) { return shfl_idx(word, lane, lanes_of_warp(threads)); });
   }
 
  private:

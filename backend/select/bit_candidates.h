@@ -40,13 +40,13 @@ struct Piece {
 
 /// One way to gather a result word.
 struct Candidate {
-  std::vector<int> chosen{};                ///< form of each lane
-  std::vector<Piece> pieces{};              ///< and-xor, one after the other; or a byte permutation
-  std::uint32_t inverted = 0;               ///< of the whole word
-  std::optional<std::uint32_t> selector{};  ///< of the byte permutation
-  std::uint32_t fixed_bytes = 0;            ///< its second operand, if there is one piece
+  std::vector<int> chosen{};    ///< form of each lane
+  std::vector<Piece> pieces{};  ///< steps: and-xor, one after the other; or a byte permutation
+  std::uint32_t inverted = 0;   ///< bits that are inverted, of the whole word
+  std::optional<std::uint32_t> selector{};  ///< selector of the byte permutation
+  std::uint32_t fixed_bytes = 0;  ///< second operand of the byte permutation, if there is one piece
   int cost = 0;
-  std::vector<int> shapes{};  ///< those that cost something, by their numbers
+  std::vector<int> shapes{};  ///< numbers of the shapes that cost something
 };
 
 /// Numbers for shapes that cost an instruction.

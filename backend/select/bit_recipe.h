@@ -30,8 +30,8 @@ struct RecipeStep {
     permute_bytes,  ///< bytes of (b or y : a), by the digits of x
     and_xor,        ///< (a & x) ^ (b or y)
     add,            ///< a + x
-    f16_fma,        ///< in both halves a * x + y, rounded once
-    bf16_fma,       ///< the same
+    f16_fma,        ///< a * x + y in both halves, f16, rounded once
+    bf16_fma,       ///< a * x + y in both halves, bf16, rounded once
     f16_from_e4m3,  ///< the two low bytes of a
     f32_from_f16,   ///< half x of a
     bf16_from_f32,  ///< the words a (low half) and b
@@ -46,7 +46,7 @@ struct RecipeStep {
 /// each time on the next words of both.
 struct BitRecipe {
   std::vector<RecipeStep> steps{};
-  std::vector<int> results{};  ///< by word of the result, a step
+  std::vector<int> results{};  ///< step that gives each word of the result
   int source_words = 0;
   int repetitions = 1;
 
@@ -67,13 +67,13 @@ class RecipeSteps {
 
 /// One way to arrange the bits of an element in its lane.
 struct LaneForm {
-  std::vector<int> positions;  ///< by bit of the element, in the lane
+  std::vector<int> positions;  ///< position in the lane of each bit of the element
   std::uint32_t inverted = 0;  ///< bits of the lane that are inverted: codes of constants, signs
 };
 
 /// What is made of source bits.
 struct WordForm {
-  int element_bits = 1;  ///< of the source
+  int element_bits = 1;  ///< bits of an element of the source
   int lane_bits = 32;
   std::vector<int> lanes;       ///< where the lanes of a word begin; other bits do not matter
   std::vector<LaneForm> forms;  ///< an element may have any of these

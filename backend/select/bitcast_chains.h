@@ -48,7 +48,7 @@ class BitcastChains {
   /// How a tile is made of another.
   struct Link {
     isa::VarId source{};    ///< invalid: it is made otherwise, or one of the two may change
-    bool converts = false;  ///< by ConvertLayout, not View
+    bool converts = false;  ///< whether it is a ConvertLayout, not a View
   };
 
   [[nodiscard]] const Link& link(isa::VarId tile) const {

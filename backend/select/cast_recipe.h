@@ -13,7 +13,7 @@
 //               | q << 4 is 64 + q.
 //   floats      the sign at bit 15, exponent and mantissa at the lower end of the result's
 //               exponent, times 2^(difference of the biases), which subnormals survive. Inf and NaN
-//               of f8e5m2 are f16's; a NaN of f8e4m3 gets the exponent bit that it lacks.
+//               of f8e5m2 are f16's; a NaN of f8e4m3 gets the exponent bit that is missing.
 //   to 8 bits   the bits of the code; the sign is spread by adding 0x80 - 2^(n - 1) to the code
 //               with its sign inverted, and 0x80, which no byte carries out of.
 #pragma once
@@ -30,7 +30,7 @@ namespace tilevm::backend {
 /// What follows a cast, of every element: a multiplication or an addition.
 struct Adjustment {
   double factor = 1;  ///< a power of two, with which every value of the type stays exact
-  double offset = 0;  ///< of integers; the sum is rounded
+  double offset = 0;  ///< offset of integers; the sum is rounded
 };
 
 /// How words of the type are made of codes, and adjusted; nothing for pairs of types that have no

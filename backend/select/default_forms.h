@@ -1,6 +1,6 @@
 // The form that an instruction takes by itself. The form of an instruction that moves a tile
-// follows from its access plan. Of the others, one overload of select_form for each instruction
-// that has several; all that are left are Plain, and the printer has their text (emit_plain).
+// follows from its access plan. The other instructions that have several forms have an overload of
+// select_form each; all that are left are Plain, and the printer has their text (emit_plain).
 #pragma once
 
 #include "backend/select/passes.h"

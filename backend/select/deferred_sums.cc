@@ -71,9 +71,7 @@ StmtId find_loop(StmtId dot, VarId accumulator, const isa::Uses& uses, Selection
 
 }  // namespace
 
-/// A probed kernel defers nothing: each product leaves its result for its record.
 void defer_sums(Selection& selection) {
-  if (selection.options.probes) return;
   std::vector<StmtId> dots;
   selection.statements.for_each([&](StmtId id) {
     if (selection.form<BipolarDot>(id) != nullptr) dots.push_back(id);

@@ -42,7 +42,6 @@ struct TileAccess {
   bool stores = false;
   std::optional<isa::VarId> index{};     ///< a tile that says where elements are
   std::optional<std::size_t> hoisted{};  ///< the thread's address, in SelectedKernel::hoisted
-  bool fenced = false;                   ///< a fence for later bulk copies follows
   bool joined = false;  ///< the thread's part of an offset and the rest share no bit: OR joins them
   isa::CacheHint cache = isa::CacheHint::normal;
 };
@@ -72,20 +71,18 @@ struct PieceCopy {
   const isa::AccessPlan* plan = nullptr;
   bool unrolled = true;
   std::optional<std::size_t> hoisted{};  ///< the thread's address in shared memory
-  bool fenced = false;
 };
 /// Element by element through registers, since the data may arrive early.
 struct ElementCopy {
   const isa::AccessPlan* plan = nullptr;
   bool unrolled = true;
-  bool fenced = false;
 };
 
 /// Consecutive bulk copies by neighbouring warps, or a single copy. One test sends all other warps
 /// past them.
 struct CopyRun {
   std::int64_t first_warp = 0, warps = 0;
-  std::int64_t bytes = 0;  ///< of all
+  std::int64_t bytes = 0;  ///< bytes of all copies
   bool is_single = true;
 };
 /// Rows of a tile, each by one instruction of one thread (cp.async.bulk). The outer digits of both
@@ -104,24 +101,23 @@ struct BulkCopy {
 };
 
 // How a kernel counts its groups of copies, as bulk copies, in pieces or both, is one decision
-// (BulkGroups in selected_program.h); the commits, waits and barriers below follow it.
+// (BulkGroups in selected_program.h). The machine program has the operations that the commits,
+// waits and barriers below become (backend/machine/copy_ring.cc).
 
 /// Ends a group of copies.
 struct GroupCommit {};
 /// Waits until at most `pending` groups are in flight.
 struct GroupWait {
   std::int64_t pending = 0;
-  bool fenced = false;
 };
 
 // --- Barriers -----------------------------------------------------------------------------------
 
-/// All warps of the block wait for one another. With bulk copies it also tells the other warps that
-/// these are complete.
+/// All warps of the block wait for one another.
 struct FullBarrier {};
 /// All warps arrive, and only the producer warps, which copy, wait.
 struct SplitBarrier {
-  std::int64_t first_producer = 0, warps = 0;  ///< of the block
+  std::int64_t first_producer = 0, warps = 0;  ///< warps of the block
 };
 /// The end of the block, in the middle of the kernel, after the last groups of bulk copies.
 struct EarlyExit {};
@@ -143,7 +139,7 @@ struct ComputedElements {
 
 // --- Tiles in registers -------------------------------------------------------------------------
 
-// Functions of elements that are no operator.
+// Functions of elements that are not operators.
 struct FusedMultiplyAdd {};
 struct ChooseElement {};
 

@@ -2,10 +2,10 @@
 //
 // NVRTC and ptxas propagate constants, through inline assembly as well, and replace an approximate
 // instruction on a constant by the correctly rounded value. An element that comes from memory is
-// known to none of them, nor is the float result of arithmetic with such an element. Of Inf and
-// NaN the instructions give what is folded, so those may be known; they are followed apart,
-// because what absorbs an operand is one of them. Everything else counts as known, so that an
-// instruction without a rule here costs an operation and no bit.
+// known to none of them, nor is the float result of arithmetic with such an element. Instructions
+// give folded results for Inf and NaN, so those may be known; they are followed apart, because what
+// absorbs an operand is one of them. Everything else counts as known, so that an instruction
+// without a rule here costs an operation and no bit.
 #pragma once
 
 #include <vector>
@@ -18,7 +18,7 @@ namespace tilevm::backend {
 /// What the compilers may know of elements.
 struct Knowledge {
   bool number = false;     ///< one value is a certain number
-  bool unbounded = false;  ///< that one is Inf or NaN
+  bool unbounded = false;  ///< whether one of the values is Inf or NaN
 
   friend bool operator==(const Knowledge&, const Knowledge&) = default;
   friend Knowledge operator|(Knowledge a, Knowledge b) {

@@ -50,8 +50,6 @@ void select_default_forms(Selection& selection);
 void defer_sums(Selection& selection);
 /// Copies of whole rows are made in bulk, by warps chosen for them (bulk_copies.cc).
 void select_bulk_copies(Selection& selection);
-/// Stores to memory that later bulk copies overwrite end with a fence (bulk_fences.cc).
-void place_bulk_fences(Selection& selection);
 /// Splits barriers at which only producer warps need to wait (split_barriers.cc).
 void split_barriers(Selection& selection);
 /// Hoists addresses that loops would compute in every iteration (hoisted_addresses.cc).

@@ -1,9 +1,10 @@
 // Which statements of a kernel have a probe (isa/program/probe.h).
 //
 // Every statement that writes a register tile, a scalar or memory makes a record, and so does every
-// iteration of a loop. Without a probe are statements whose result the code does not have (fused
-// and elided forms), and an update of memory by a variable that takes its result. Bulk copies that
-// share one branch make one record, at the last of them.
+// iteration of a loop. A product that is put together after a loop makes its record there. Without
+// a probe are statements whose result the code does not have (fused and elided forms), and an
+// update of memory by a variable that takes its result. Bulk copies that share one branch make one
+// record, at the last of them.
 
 #include <algorithm>
 #include <variant>
@@ -64,12 +65,15 @@ void place_probes(Selection& selection) {
   if (!selection.options.probes) return;
   const isa::StmtMap<Form>& forms = selection.result.forms;
   isa::ProbePlan& plan = selection.result.probes;
-  plan = isa::ProbePlan(forms.size(), ProbeMode::none);
+  plan = isa::ProbePlan(forms.size());
   isa::for_each_statement(selection.kernel.body, [&](const isa::Stmt& stmt) {
     if (selection.info.group_of[stmt.id()] != 0)
       return;  // threads of a block make a record together
     plan[stmt.id()] = mode_of(stmt, selection.kernel, forms[stmt.id()]);
   });
+  for (const DeferredSum& sum : selection.result.deferred) {
+    plan.record_after({sum.loop, sum.dot->id});
+  }
 }
 
 }  // namespace tilevm::backend

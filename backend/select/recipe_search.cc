@@ -170,7 +170,7 @@ class Writer {
 /// How a request repeats: its result words in groups that differ only in which source words they
 /// take, each group in words of its own.
 struct Repetition {
-  std::size_t elements;  ///< of a group
+  std::size_t elements;  ///< number of elements of a group
   int source_words;
   int count;
 };

@@ -8,10 +8,10 @@
 namespace tilevm::backend {
 
 /// The recipe for elements whose bit b of element i comes from source_bits[i * element_bits + b].
-/// The same request gives the same recipe.
+/// Equal requests give equal recipes.
 [[nodiscard]] BitRecipe make_recipe(const WordForm& form,
                                     const std::vector<SourceBit>& source_bits);
-/// The same where word w has the form forms[of_word[w]], or the first if `of_word` is empty. All
+/// The recipe where word w has the form forms[of_word[w]], or the first if `of_word` is empty. All
 /// forms have the same lanes and element bits.
 [[nodiscard]] BitRecipe make_recipe(const std::vector<WordForm>& forms,
                                     const std::vector<int>& of_word,

@@ -10,10 +10,10 @@ namespace tilevm::backend {
 /// What an instruction became.
 struct Remark {
   const isa::InstStmt* stmt = nullptr;  ///< points into the program
-  Span span{};                          ///< of the statement
+  Span span{};                          ///< range of the statement
   std::string text;                     ///< "4 x 16 bytes", for each thread
   std::string missed;                   ///< why it is no wider; empty if it is the widest
-  Span culprit{};                       ///< of the expression that `missed` quotes, or empty
+  Span culprit{};                       ///< range of the expression that `missed` quotes, or empty
 };
 
 }  // namespace tilevm::backend

@@ -15,7 +15,6 @@ constexpr void (*passes[])(Selection&) = {
     select_default_forms,  // what every other statement becomes by itself
     defer_sums,            // of products that a loop adds up
     select_bulk_copies,    // instead of copies in pieces
-    place_bulk_fences,     // after what is still stored by other instructions
     split_barriers,        // where nothing happens but bulk copies and reads of what they copied
     hoist_addresses,       // of the accesses to shared memory that are left
     join_offsets,          // of accesses whose addresses are not hoisted

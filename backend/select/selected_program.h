@@ -34,7 +34,7 @@ struct HoistedAddress {
     std::int64_t stride = 1;
     friend bool operator==(const Share&, const Share&) = default;
   };
-  std::int64_t offset = 0;  ///< of the tensor, in bytes
+  std::int64_t offset = 0;  ///< offset of the tensor, in bytes
   std::vector<Share> shares{};
   int bits = 8;
   friend bool operator==(const HoistedAddress&, const HoistedAddress&) = default;
@@ -53,9 +53,9 @@ struct SelectOptions {
 
 struct SelectedKernel {
   int kernel = 0;                         ///< index into Program::kernels
-  isa::StmtMap<Form> forms{};             ///< of every statement
-  std::vector<std::string> names{};       ///< of variables in the code
-  std::vector<std::string> workspaces{};  ///< of the memory of workspaces, as in KernelInfo
+  isa::StmtMap<Form> forms{};             ///< form of every statement
+  std::vector<std::string> names{};       ///< names of variables in the code
+  std::vector<std::string> workspaces{};  ///< names of the memory of workspaces, as in KernelInfo
   BulkGroups bulk{};
   std::vector<HoistedAddress> hoisted{};
   std::vector<DeferredSum> deferred{};
@@ -63,9 +63,9 @@ struct SelectedKernel {
 };
 
 struct SelectedProgram {
-  isa::VerifiedProgram program;  ///< which the forms refer to
+  isa::VerifiedProgram program;  ///< program that the forms refer to
   SelectOptions options{};
-  std::vector<SelectedKernel> kernels;  ///< one per kernel of the program, in order
+  std::vector<SelectedKernel> kernels;  ///< kernels of the program, in order
 };
 
 }  // namespace tilevm::backend

@@ -1,8 +1,9 @@
 """Builds the site: build_site.py TILEVM OUT. OUT/html is the site, OUT/pages what MkDocs read.
 
-Pages are those of docs/ and the README. The command tells the rest: a gallery with every program, its counters and a
-report with pictures; the help of every command; the codes of messages. Files of the repository that pages link to become
-pages of their own, so that no link leads out of the site.
+Pages are those of docs/ and the README. The command makes the rest: a gallery with every program, its counters and a
+report with pictures; the help of every command; the codes of messages; the picture of the front page. Each instruction
+of the reference has a page, with the tests that show it. Files of the repository that pages link to become pages of
+their own, so that no link leads out of the site. Code has the colours of the project's own lexer.
 """
 
 import concurrent.futures
@@ -14,12 +15,19 @@ import shutil
 import subprocess
 import sys
 
+sys.path.insert(0, str(pathlib.Path(__file__).parent))
+
+import highlight  # noqa: E402
+import instructions  # noqa: E402
+
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 LINK = re.compile(r"(!?\[[^\]]*\]\()([^)\s#]+)?(#[^)\s]*)?(\))")
 # Faults are what it is for.
 WRONG = {"programs/figure9_as_printed.tile"}
 # Pages that the command writes, and the folder whose navigation has them.
 GENERATED = {"kernels": ["gallery.md"], "reference": ["commands.md", "codes.md"]}
+# The picture of the front page: the accumulator of mma.m16n8k16, element by element.
+FRONT_LAYOUT = "local(2, 1).spatial(8, 4).local(1, 2)"
 PROJECT_PAGES = {"README.md": "index.md", "CONTRIBUTING.md": "CONTRIBUTING.md", "SECURITY.md": "SECURITY.md",
                  "CHANGELOG.md": "CHANGELOG.md"}
 
@@ -99,7 +107,7 @@ class Site:
         file = self.pages / name
         file.parent.mkdir(parents=True, exist_ok=True)
         # MkDocs takes "```tile scale.tile" for text: the name of the file is for the tests of pages.
-        file.write_text(re.sub(r"^(```\w+) \S.*$", r"\1", text, flags=re.MULTILINE))
+        file.write_text(highlight.with_colors(re.sub(r"^(```\w+) \S.*$", r"\1", text, flags=re.MULTILINE)))
 
     def stage(self):
         for page in sorted(ROOT.glob("docs/**/*.md")):
@@ -107,9 +115,12 @@ class Site:
             self.write(name, self.with_links(page.read_text(), page.parent, name))
         for picture in ROOT.glob("docs/**/*.svg"):
             shutil.copy(picture, self.pages / self.page_of(picture))
-        shutil.copy(pathlib.Path(__file__).with_name("site.css"), self.pages)
+        style = pathlib.Path(__file__).with_name("site.css").read_text()
+        (self.pages / "site.css").write_text(style + highlight.styles())
         for file, name in PROJECT_PAGES.items():
             self.write(name, self.with_links((ROOT / file).read_text(), ROOT, name))
+        self.add_instructions()
+        self.add_front()
         self.write("gallery.md", self.gallery())
         self.write("commands.md", self.commands())
         self.write("codes.md", self.codes())
@@ -125,6 +136,30 @@ class Site:
                 fence = "````" if "```" in text else "```"
                 body = f"# {path.name}\n\n`{name}`\n\n{fence}\n{text}\n{fence}\n"
             self.write(page, body)
+
+    def add_instructions(self):
+        """A page for each instruction, and the reference as a table of them."""
+        folder, tests = ROOT / "docs/reference", ROOT / "tests/filetests"
+        reference, index = (folder / "isa.md").read_text(), (tests / "README.md").read_text()
+        self.write(instructions.REFERENCE, instructions.index_page(reference))
+        for category, mnemonic, text in instructions.entries(reference):
+            name = instructions.name_of(mnemonic)
+            about, shown = instructions.page(category, mnemonic, text, index)
+            about = re.sub(r"\bdocs/(\w+)/(\w+)\.md\b", r"[\2](../../\1/\2.md)", about)
+            self.write(name, about + self.with_links(shown, tests, name))
+
+    def add_front(self):
+        """The front page: the README, with a picture and the ways in after its first sentence."""
+        self.run("layout", FRONT_LAYOUT, "-o", str(self.pages / "front.svg"))
+        has_playground = (ROOT / ".cache/playground/index.html").exists()
+        ways = [("start/first_kernel.md", "A first kernel"),
+                ("playground/index.html", "Playground") if has_playground else ("start/playground.md", "Playground"),
+                ("gallery.md", "Gallery"), ("reference/isa.md", "Instructions")]
+        links = " ".join(f"[{title}]({page}){{.way}}" for page, title in ways)
+        text = self.with_links((ROOT / "README.md").read_text(), ROOT, "index.md")
+        title, sentence, rest = text.split("\n\n", 2)
+        picture = f"![Which thread holds which element of the result of a tensor-core instruction: {FRONT_LAYOUT}](front.svg)"
+        self.write("index.md", f"{title}\n\n{picture}{{.front}}\n\n{sentence}\n{{.lead}}\n\n{links}\n{{.ways}}\n\n{rest}")
 
     def add_playground(self):
         """The page that `./dev playground` built, if it did."""

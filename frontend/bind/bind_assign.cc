@@ -151,7 +151,7 @@ void BodyBinder::assign_element(const ast::Assign& stmt, Span span) {
     if (!binding) return scope_.report_unknown(target.text, target.span, Wanted::list);
     if (binding->poisoned()) return;
     add_note(diagnostics_.error(Code::wrong_operand_kind, target.span,
-                                fmt::format("`{}` is no list", target.text)),
+                                fmt::format("`{}` is not a list", target.text)),
              "elements of tiles are written by instructions, such as `StoreShared(tile, x, "
              "offset=[i:])`");
     return;

@@ -59,7 +59,7 @@ bool BodyBinder::check_new_name(const ast::Identifier& name) {
   return false;
 }
 
-/// What follows a `return` that is taken is no part of the kernel.
+/// What follows a `return` that is taken is not part of the kernel.
 void BodyBinder::add_statements(const ast::Block& tree) {
   for (const ast::Stmt& stmt : tree) {
     if (returned_ || builder_.is_too_long(stmt.span, diagnostics_)) return;
@@ -199,7 +199,7 @@ void BodyBinder::bind_stmt(const ast::While& stmt, Span span) {
   if (condition) builder_.emit(isa::WhileStmt{std::move(*condition), std::move(body)}, span);
 }
 
-/// Constant conditions are decided here. What they exclude is checked, and is no part of the
+/// Constant conditions are decided here. What they exclude is checked, and is not part of the
 /// kernel; what they leave replaces the branch, in the block around it. What they exclude of a
 /// function is not looked at: for these arguments it need not make sense.
 void BodyBinder::bind_stmt(const ast::If& stmt, Span span) {

@@ -16,7 +16,7 @@ namespace tilevm::frontend {
 
 class BodyBinder final : public Emitter {
  public:
-  /// `exclusions`: how many blocks around it are no part of the kernel.
+  /// `exclusions`: how many blocks around it are not part of the kernel.
   BodyBinder(KernelBuilder& builder, const Constants& constants, const Functions& functions,
              Diagnostics& diagnostics, int exclusions = 0);
 
@@ -85,10 +85,10 @@ class BodyBinder final : public Emitter {
   VariableScope variables_;
   BindScope scope_;
   InstructionBinder instructions_{builder_, variables_, scope_};
-  std::map<std::string, int> assignments_;  ///< of the body
-  std::vector<bool> loops_;                 ///< around the statement; true: expanded
-  int depth_ = 0;                           ///< of runtime loops and branches
-  int exclusions_before_ = 0;               ///< around the body
+  std::map<std::string, int> assignments_;  ///< number of assignments to each name of the body
+  std::vector<bool> loops_;                 ///< whether each loop around the statement is expanded
+  int depth_ = 0;              ///< number of runtime loops and branches around the statement
+  int exclusions_before_ = 0;  ///< number of exclusions that held where the body began
   bool is_function_ = false;
   std::optional<ValueList> returned_;
   std::vector<Span> returned_spans_;

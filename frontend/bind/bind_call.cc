@@ -475,7 +475,7 @@ class CallBinder {
   const BindScope& scope_;
   OperandBinder& operands_;
   SlotBinder binder_;
-  std::vector<const ast::Argument*> arguments_;  ///< of each slot
+  std::vector<const ast::Argument*> arguments_;  ///< arguments of each slot
   std::vector<PendingScalar> pending_;
   const ast::Argument* out_ = nullptr;
 };

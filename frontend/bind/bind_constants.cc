@@ -82,7 +82,8 @@ std::optional<ConstantValue> fitted(const ConstantValue& given, const ConstantVa
   if (scalar->is_integer() && before.is_integer() && !annotated) return given;
   const auto same = converted(*scalar, before.kind);
   if (same) return *same;
-  reason = fmt::format("{} is no {}", isa::to_string(*scalar), isa::to_string(before.kind));
+  reason =
+      fmt::format("{} is not a value of {}", isa::to_string(*scalar), isa::to_string(before.kind));
   return std::nullopt;
 }
 
@@ -202,8 +203,9 @@ std::optional<ConstantValue> ConstantBinder::evaluate(const ast::Expr& expr, con
   const isa::Scalar scalar = *std::get_if<isa::Scalar>(&*value);
   const auto result = converted(scalar, *kind);
   if (!result) {
-    scope.diagnostics.error(Code::value_not_representable, expr.span,
-                            fmt::format("{} is no {}", isa::to_string(scalar), annotation));
+    scope.diagnostics.error(
+        Code::value_not_representable, expr.span,
+        fmt::format("{} is not a value of {}", isa::to_string(scalar), annotation));
     return std::nullopt;
   }
   return *result;

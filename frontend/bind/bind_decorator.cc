@@ -18,7 +18,6 @@ struct DecoratorRule {
   std::string_view name, takes;
   /// Takes the number, if it is known; false if it cannot be.
   bool (*set)(isa::Kernel& kernel, std::optional<std::int64_t> number);
-  bool is_old_name = false;  ///< understood, and no longer suggested
 };
 
 bool set_split_barriers(isa::Kernel& kernel, std::optional<std::int64_t> number) {
@@ -38,7 +37,6 @@ constexpr DecoratorRule decorators[] = {
        return true;
      }},
     {"split_barriers", "0 or 1", set_split_barriers},
-    {"drift", "0 or 1", set_split_barriers, true},
 };
 
 /// "`@threads(n)`, `@resident(n)` and `@split_barriers(n)`".
@@ -54,9 +52,7 @@ std::string list_decorators() {
 
 std::vector<std::string> decorator_names() {
   std::vector<std::string> names;
-  for (const DecoratorRule& rule : decorators) {
-    if (!rule.is_old_name) names.emplace_back(rule.name);
-  }
+  for (const DecoratorRule& rule : decorators) names.emplace_back(rule.name);
   return names;
 }
 

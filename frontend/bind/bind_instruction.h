@@ -49,10 +49,10 @@ class InstructionBinder final : private OperandBinder {
   void bind(const ast::Call& call, Span call_span, Span span,
             const std::vector<ast::Identifier>& targets);
 
-  /// `target = expr` of an expression that gives a tensor and is no call of an instruction.
+  /// `target = expr` of an expression that gives a tensor and is not a call of an instruction.
   void assign(const ast::Expr& expr, const ast::Identifier& target, Span span);
-  /// The same for a tensor that a function returned: the name takes its variable, or a tile that
-  /// exists takes its elements.
+  /// Assigns a tensor that a function returned: the name takes its variable, or a tile that exists
+  /// takes its elements.
   void assign(isa::VarId value, const ast::Identifier& target, Span span);
   /// Gives a tile the elements of another of its type that no name means: what was just made is
   /// made in place instead.

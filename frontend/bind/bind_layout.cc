@@ -311,11 +311,12 @@ class LayoutBinder {
   }
 
   std::optional<AnyLayoutValue> not_for(std::string_view name, std::string_view kind, Span span) {
-    scope_.diagnostics.error(Code::bad_layout, span,
-                             fmt::format("`{}` does not apply to {}{}", name, kind,
-                                         name == "swizzle" ? " or lacks its three numbers: base, "
-                                                             "bits, shift"
-                                                           : ""));
+    scope_.diagnostics.error(
+        Code::bad_layout, span,
+        fmt::format("`{}` does not apply to {}{}", name, kind,
+                    name == "swizzle" ? " or its three numbers are missing: base, "
+                                        "bits, shift"
+                                      : ""));
     return std::nullopt;
   }
 

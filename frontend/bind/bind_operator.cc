@@ -19,7 +19,7 @@ namespace {
 
 constexpr std::size_t most_operands = 256;
 
-/// How a tensor that is no register tile becomes one.
+/// How a tensor that is not a register tile becomes one.
 std::string_view way_to_registers(const isa::Type& type) {
   if (std::holds_alternative<isa::GlobalType>(type)) {
     return "load it first: `LoadGlobal(x, layout=.., offset=[..])`";
@@ -258,7 +258,7 @@ bool InstructionBinder::check_constant(const isa::Scalar& value, const isa::DTyp
   if (fits) return true;
   const std::string& name = variables_.variable(like).name;
   add_note(diagnostics_.error(Code::value_not_representable, tree.span,
-                              fmt::format("{} is no value of {}, the type of `{}`",
+                              fmt::format("{} is not a value of {}, the type of `{}`",
                                           isa::to_string(value), isa::to_string(dtype), name)),
            fmt::format("a scalar takes the type of the tile; convert the tile first, for example "
                        "`Cast({}, {})`",

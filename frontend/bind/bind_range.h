@@ -12,7 +12,7 @@
 namespace tilevm::frontend {
 
 struct BoundRange {
-  isa::Expr begin, end, step;  ///< of one kind of integers; step is not a constant zero
+  isa::Expr begin, end, step;  ///< range of one kind of integers; step is not a constant zero
   std::int64_t unroll = 0;     ///< 0: not given
 
   /// Whether begin, end and step are constants and the range has no value.

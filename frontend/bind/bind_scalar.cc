@@ -69,7 +69,7 @@ ScalarBinary to_isa(ast::BinaryOp op) {
   TILEVM_NO_ENUMERATOR();
 }
 
-/// Of the operators that change a value: `+` does not.
+/// Converts an operator that changes a value: `+` does not.
 ScalarUnary to_isa(ast::UnaryOp op) {
   switch (op) {
     case ast::UnaryOp::minus:
@@ -139,8 +139,9 @@ class ScalarBinder {
     if (!std::isinf(value)) return Expr::constant(Scalar::f32(value), span);
     scope_.diagnostics.error(
         Code::value_not_representable, span,
-        fmt::format("`{}` is no f32, the type of scalars with a fraction; the largest is {}",
-                    node.text, std::numeric_limits<float>::max()));
+        fmt::format(
+            "`{}` is not a value of f32, the type of scalars with a fraction; the largest is {}",
+            node.text, std::numeric_limits<float>::max()));
     return std::nullopt;
   }
   std::optional<Expr> visit(const ast::Bool& node, Span span) const {
@@ -217,7 +218,7 @@ class ScalarBinder {
     return take_scalar(bind_element(node, span, scope_), "", span);
   }
 
-  /// Of a constant condition only the chosen value is looked at.
+  /// Only the chosen value of a constant condition is looked at.
   std::optional<Expr> visit(const ast::Conditional& node, Span span) const {
     auto condition = bind(*node.condition);
     if (!condition) return std::nullopt;

@@ -242,7 +242,7 @@ bool is_wanted(const isa::Type& type, Wanted wanted) {
   TILEVM_NO_ENUMERATOR();
 }
 
-/// The same of what is no tensor: `T` is a scalar, a type, a layout or a list.
+/// Decides for what is not a tensor: `T` is a scalar, a type, a layout or a list.
 template <class T>
 bool is_wanted(const T&, Wanted wanted) {
   constexpr bool scalar = std::is_same_v<T, isa::Scalar> || std::is_same_v<T, isa::Expr>;

@@ -71,7 +71,7 @@ class VariableScope {
 
   struct Binding {
     isa::VarId var;                ///< not valid if the name stands for a value
-    std::size_t depth = 0;         ///< of the block that declared it; the outermost is 1
+    std::size_t depth = 0;         ///< nesting of the block that declared it; the outermost is 1
     const Value* value = nullptr;  ///< what the name stands for; of a variable, its constant value
     Span span{};
     [[nodiscard]] bool poisoned() const { return !var.valid() && value == nullptr; }
@@ -80,7 +80,7 @@ class VariableScope {
   /// Begins a block; an expanded one is bound again for each element of a list.
   void enter(bool is_expanded = false) { blocks_.push_back({{}, is_expanded}); }
   void leave();
-  /// Ends a block that is no part of the kernel. Names that exist only there stay known to other
+  /// Ends a block that is not part of the kernel. Names that exist only there stay known to other
   /// such blocks.
   void leave_excluded();
   [[nodiscard]] std::size_t depth() const { return blocks_.size(); }
@@ -89,7 +89,7 @@ class VariableScope {
   [[nodiscard]] std::optional<Binding> find(std::string_view name) const;
   /// Where a name was assigned in a block that has ended.
   [[nodiscard]] std::optional<Span> ended(std::string_view name) const;
-  /// Where a name was assigned in a block that is no part of the kernel.
+  /// Where a name was assigned in a block that is not part of the kernel.
   [[nodiscard]] std::optional<Span> excluded(std::string_view name) const;
 
   /// Adds a variable to the kernel and to the innermost block.
@@ -112,7 +112,7 @@ class VariableScope {
   }
   [[nodiscard]] std::vector<std::string> names() const;
 
-  int exclusions = 0;  ///< enclosing blocks that are no part of the kernel
+  int exclusions = 0;  ///< enclosing blocks that are not part of the kernel
 
  private:
   struct Entry {
@@ -193,7 +193,7 @@ struct BindScope {
   struct Meaning {
     enum class Kind { unknown, poisoned, variable, value };
     Kind kind = Kind::unknown;
-    isa::VarId var{};  ///< of a variable whose value is not known
+    isa::VarId var{};  ///< variable whose value is not known
     std::optional<Value> value;
     Span span{};
   };

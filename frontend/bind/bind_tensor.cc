@@ -79,7 +79,7 @@ std::optional<isa::VarId> InstructionBinder::tensor(const ast::Expr& expr, bool 
   return bound ? emit_nested(*std::move(bound), expr.span, text_of(expr.span)) : std::nullopt;
 }
 
-/// Names that are not known, or were reported, say more than that this is no tensor.
+/// Names that are not known, or were reported, say more than that this is not a tensor.
 std::optional<isa::VarId> InstructionBinder::not_a_tensor(const ast::Expr& expr) {
   const ValueKind kind = classify(expr, scope_);
   const bool is_text = std::holds_alternative<ast::String>(expr.node);

@@ -140,7 +140,7 @@ ValueKind kind_within(const ast::Expr& expr, std::size_t depth, const BindScope&
   return classify(expr, scope) == ValueKind::list ? ValueKind::scalar : ValueKind::unknown;
 }
 
-/// Of an element, without reports.
+/// The kind of an element, without reports.
 ValueKind kind_of_index(const ast::Index& node, const BindScope& scope) {
   if (const auto list = list_named(*node.base, scope)) {
     if (list->size() == 0 || node.entries.size() != 1) return ValueKind::unknown;

@@ -95,7 +95,7 @@ struct NamedList {
 /// An element type: its name, or a constant.
 [[nodiscard]] std::optional<isa::DType> bind_dtype(const ast::Expr& expr, const BindScope& scope);
 
-/// Of the layout of a view: one stride a dimension, `strides(s0, s1, ..)`.
+/// The function that gives the layout of a view: one stride a dimension, `strides(s0, s1, ..)`.
 inline constexpr std::string_view strides_function = "strides";
 
 /// Names of the operations on layouts: `reduce`, `permute` ...

@@ -111,7 +111,7 @@ bool contains(const std::vector<std::string>& words, const std::string& word) {
   return std::ranges::find(words, word) != words.end();
 }
 
-/// What our own words do that are no instructions; empty for others.
+/// What our own words do that are not instructions; empty for others.
 std::string advice_of_ours(const std::string& word, const ForeignCall& call) {
   if (is_operation_of_reduce(word)) {
     return fmt::format("along a dimension it is `{}({}, {}, dims={})`",
@@ -253,7 +253,7 @@ void report_lone_strides(const ast::Call& call, const BindScope& scope) {
   }
   auto& error = scope.diagnostics.error(
       Code::wrong_operand_kind, call.callee.span,
-      fmt::format("`{0}` has no shape, so it is no layout by itself; a view gives it one: "
+      fmt::format("`{0}` has no shape, so it is not a layout by itself; a view gives it one: "
                   "`{1}(x, shape=[..], layout={0}({2}))`",
                   strides_function, isa::ViewGlobal::schema.description.mnemonic, numbers));
   add_note(error, fmt::format("a list of numbers has a name, `S = [{0}]` or `const S = [{0}]`, and "

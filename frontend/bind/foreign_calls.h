@@ -11,7 +11,7 @@ namespace tilevm::frontend {
 /// be a layout.
 bool report_foreign_method(const ast::Method& node, const BindScope& scope);
 
-/// Reports the call of a function that other libraries have; false if it is no such name.
+/// Reports the call of a function that other libraries have; false if it is not such a name.
 bool report_foreign_call(const ast::Call& call, const BindScope& scope);
 
 /// Reports `strides(..)` where no view takes it.

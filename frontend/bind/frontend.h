@@ -44,8 +44,8 @@ struct BindOptions {
     const BindOptions& options, Diagnostics& diagnostics,
     std::shared_ptr<const SourceFile>* with_calls = nullptr);
 
-/// The same for an editor: what could be bound of a tree that may have faults. Kernels after an
-/// error in a constant may be missing, and faulty statements are.
+/// Binds for an editor: what could be bound of a tree that may have faults. Kernels after an error
+/// in a constant may be missing, and faulty statements are.
 [[nodiscard]] isa::Program bind_partially(const ast::Program& tree,
                                           const std::shared_ptr<const SourceFile>& source,
                                           const BindOptions& options, Diagnostics& diagnostics);
@@ -64,13 +64,14 @@ using AnyLayout = std::variant<isa::RegisterLayout, isa::MemoryLayout>;
 /// Names of the functions that make layouts, for help texts.
 [[nodiscard]] std::vector<std::string> layout_functions();
 
-/// The words of the language that are no instructions, for editors.
+/// The words of the language that are not instructions, for editors.
 struct LanguageWords {
   std::vector<std::string> keywords;
   std::vector<std::string> layouts;         ///< functions that make layouts
   std::vector<std::string> layout_methods;  ///< operations on one, as in `f.reduce(0)`
-  std::vector<std::string> decorators;      ///< without `@`
-  std::vector<std::string> functions;       ///< of scalars, types and layouts: `min`, `bits` ...
+  std::vector<std::string> decorators;      ///< names without `@`
+  /// Names of functions of scalars, types and layouts: `min`, `bits` ...
+  std::vector<std::string> functions;
 };
 [[nodiscard]] LanguageWords language_words();
 

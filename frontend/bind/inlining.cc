@@ -27,7 +27,7 @@ std::size_t heap_bytes(const T&) {
   return 0;
 }
 
-/// Of a variant that may hold a list, in an element of `bytes`.
+/// The bytes of a variant that may hold a list, in an element of `bytes`.
 template <class Variant>
 Cost cost_of_variant(const Variant& value, std::size_t bytes) {
   return std::visit(

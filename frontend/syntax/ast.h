@@ -375,8 +375,8 @@ struct Comment {
   Span span{};
   bool own_line = false;
   bool blank_before = false;   ///< an empty line was directly before it
-  int depth = 0;               ///< of an own-line comment: how many blocks contain it
-  std::uint32_t code_end = 0;  ///< of any other: where the code before it ends on its line
+  int depth = 0;               ///< number of blocks that contain a comment on a line of its own
+  std::uint32_t code_end = 0;  ///< end of the code before any other comment on its line
 };
 
 /// A file. Comments are in the order of the text.

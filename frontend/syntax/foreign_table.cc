@@ -213,7 +213,7 @@ void add_conversions(Words& table) {
       fmt::format("a tile has one more dimension by {}",
                   call<isa::View>("$x, layout=layout_of($x).unsqueeze(0)")));
   add(table, {"broadcast", "broadcast_to", "expand", "repeat"},
-      "operators broadcast by themselves (docs/reference/semantics.md, Broadcasting)");
+      "operators broadcast by themselves (docs/reference/arithmetic.md, Broadcasting)");
   add(table, {"cat", "concatenate", "stack", "join", "hstack", "vstack"},
       fmt::format("tiles side by side are {}", call<isa::Concat>("a, b, dim=0")));
   add(table, {"split", "chunk", "narrow", "tensor_split"},

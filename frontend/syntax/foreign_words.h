@@ -25,7 +25,7 @@ struct ForeignCall {
 };
 
 /// Reports a name that other languages have for something, with what it is called here; false if it
-/// is no such name.
+/// is not such a name.
 bool report_foreign_word(const ast::Identifier& name, Diagnostics& diagnostics,
                          const ForeignCall& call = {});
 

@@ -18,7 +18,7 @@ namespace tilevm::frontend {
 /// message.
 [[nodiscard]] std::optional<ast::Program> parse(const SourceFile& source, Diagnostics& diagnostics);
 
-/// The same for an editor: what could be read of a file that may have faults. A faulty line is left
+/// Parses for an editor: what could be read of a file that may have faults. A faulty line is left
 /// out; the body of a faulty header, too.
 [[nodiscard]] ast::Program parse_partially(const SourceFile& source, Diagnostics& diagnostics);
 

@@ -142,11 +142,11 @@ std::shared_ptr<const SourceFile> with_includes(const std::shared_ptr<const Sour
 std::shared_ptr<const SourceFile> with_standard_library(
     const std::shared_ptr<const SourceFile>& source) {
   return with_includes(source, "", [](const std::string& path, const std::string&) {
-    return Result<FoundFile>(
-        Error{ErrorKind::program,
-              fmt::format("`{}` cannot be found: this text is no file, so it has no folder to look "
-                          "in; only std/ can be included",
-                          path)});
+    return Result<FoundFile>(Error{
+        ErrorKind::program,
+        fmt::format("`{}` cannot be found: this text is not a file, so it has no folder to look "
+                    "in; only std/ can be included",
+                    path)});
   });
 }
 

@@ -22,8 +22,8 @@ inline constexpr std::size_t max_included_bytes = std::size_t{16} << 20;
 
 /// A file that an `include` names.
 struct FoundFile {
-  std::string name;  ///< as messages show it
-  std::string key;   ///< the same for all paths that lead to it
+  std::string name;  ///< name as messages show it
+  std::string key;   ///< key that all paths to the file have in common
   std::string text;
 };
 
@@ -37,7 +37,7 @@ using FindFile = std::function<Result<FoundFile>(const std::string& path, const 
 [[nodiscard]] std::shared_ptr<const SourceFile> with_includes(
     const std::shared_ptr<const SourceFile>& source, const std::string& key, const FindFile& find);
 
-/// The same for a text that is no file: only the standard library can be included.
+/// A text that is not a file: only the standard library can be included.
 [[nodiscard]] std::shared_ptr<const SourceFile> with_standard_library(
     const std::shared_ptr<const SourceFile>& source);
 

@@ -20,7 +20,7 @@ namespace {
 constexpr std::array<std::string_view, 15> line_keywords = {
     "const", "require", "def",  "pipeline", "for",      "while", "with",  "include",
     "if",    "elif",    "else", "break",    "continue", "pass",  "return"};
-// Of them, those that may also stand inside of an expression.
+// The keywords of an expression that may also stand inside of it.
 constexpr std::array<std::string_view, 3> expression_keywords = {"for", "if", "else"};
 constexpr std::array<std::string_view, 8> other_keywords = {"in",   "and",  "or",    "not",
                                                             "true", "True", "false", "False"};
@@ -124,7 +124,7 @@ class Splitter {
   bool indent_reported_ = false;
   int unclosed_count_ = 0;
 
-  // Of the logical line being read.
+  // The logical line being read.
   LogicalLine line_;
   std::vector<Bracket> brackets_;
   std::size_t skipped_brackets_ = 0;  // opened beyond the limit

@@ -39,7 +39,7 @@ struct SourceComment {
 
 struct Lines {
   std::vector<LogicalLine> lines;
-  std::vector<SourceComment> comments;  ///< in the order of the text
+  std::vector<SourceComment> comments;  ///< comments in the order of the text
 };
 
 /// The logical lines of a file of the source; nothing if it cannot be read as text at all. Faults

@@ -95,7 +95,7 @@ std::string_view take_last_word(std::string_view& line) {
 /// What is before a fault, of `blockIdx.x` both words; of a lone word no receiver.
 struct WordsBefore {
   std::string_view receiver, word;
-  std::string_view rest;  ///< of the line, before both
+  std::string_view rest;  ///< rest of the line, before both
 };
 
 WordsBefore words_before(std::string_view line) {

@@ -33,9 +33,9 @@ enum class AccessForm : std::uint8_t {
 /// the number of an access of a thread, or of an element in an access.
 struct AccessDigit {
   std::int64_t divisor, size, step;
-  int dim;  ///< of the tensor
+  int dim;  ///< dimension of the tensor
   std::int64_t stride;
-  bool flips = false;  ///< its share of the address is combined by XOR (AddressForm::flipped)
+  bool flips = false;  ///< whether XOR combines its share of the address (AddressForm::flipped)
   friend bool operator==(const AccessDigit&, const AccessDigit&) = default;
 };
 
@@ -46,12 +46,12 @@ struct MissedReason {
     registers,  ///< neighbours in memory do not follow one another in a thread
     count,      ///< a contiguous run of `value` elements is not a multiple of a wider access
     order,      ///< elements may share an address, so their order matters
-    offset,     ///< of dimension `dim`: is only known to be a multiple of `value`
-    stride,     ///< the same of a stride
-    extent,     ///< the same of an extent
-    layout,     ///< of memory: does not keep `value` elements contiguous and aligned
+    offset,     ///< offset of dimension `dim`: is only known to be a multiple of `value`
+    stride,     ///< stride of dimension `dim`: is only known to be a multiple of `value`
+    extent,     ///< extent of dimension `dim`: is only known to be a multiple of `value`
+    layout,     ///< memory layout: does not keep `value` elements contiguous and aligned
     swizzle,    ///< splits runs of more than `value` elements
-    index,      ///< of neighbours are different
+    index,      ///< indices of neighbours are different
   };
   Kind kind = Kind::none;
   int dim = 0;
@@ -81,17 +81,19 @@ struct AccessPlan : AccessSide {
   std::int64_t count = 0;  ///< accesses of a thread, at most
   MissedReason missed{};
 
-  // Of a tile in registers.
-  std::vector<AccessDigit> inner{};    ///< of an element's number in its access, in memory's order
+  // Fields of a tile in registers. Digits of an element's number in its access, in memory's order.
+  std::vector<AccessDigit> inner{};
   std::vector<std::int64_t> widths{};  ///< bytes
-  std::int64_t matrices = 0;           ///< of AccessForm::matrix: of one access
-  bool transposed = false;             ///< likewise: the two halves of a word are in two rows
-  bool moves_own_stores = false;       ///< likewise: of the same warp, so their order matters
+  std::int64_t matrices = 0;           ///< number of matrices of one access, for AccessForm::matrix
+  /// Whether the two halves of a word are in two rows, for AccessForm::matrix.
+  bool transposed = false;
+  /// Whether it moves stores of the same warp, so that their order matters.
+  bool moves_own_stores = false;
   /// If an index says where elements are: by the tile's local place, that of its index in the
   /// tile of indices. The elements of an access have one index.
   std::vector<std::int32_t> index_places{};
 
-  // Of a copy, whose own side is that of the view.
+  // The other side of a copy, whose own side is that of the view.
   AccessSide to{};
   Shape pieces{};  ///< the tile's extents, the last one in pieces
   /// The outer digits are digits of a piece's number, since the pieces of a thread differ in more

@@ -12,7 +12,7 @@ namespace tilevm::isa {
 /// If there is an index, `plan.index_places` must be known.
 void plan_runs(AccessPlan& plan, const RegisterLayout& tile, bool keeps_order);
 
-/// The same with an access for each element: GPUs combine elements with memory one by one.
+/// Plans an access for each element: GPUs combine elements with memory one by one.
 void plan_elements(AccessPlan& plan, const RegisterLayout& tile);
 
 /// The digits of a piece's number as shares of the tile's index. `pieces` is the tile's extents,

@@ -18,7 +18,7 @@ struct PrefetchPlan {
   /// The tile in pieces, one prefetch each: of several elements along a dimension whose stride in
   /// memory is the constant 1, if there is one.
   Shape pieces;
-  std::int64_t elements = 1;  ///< of a piece
+  std::int64_t elements = 1;  ///< number of elements of a piece
   /// A tile dimension's index of the first element of a piece, by the piece's row-major number.
   std::vector<RegisterLayout::Term> terms;
 };

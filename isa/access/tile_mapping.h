@@ -52,7 +52,7 @@ struct TileMapping {
   struct Digit {
     int dim = 0;
     std::int64_t divisor = 1, size = 0;
-    std::optional<std::int64_t> stride;  ///< in elements, if constant
+    std::optional<std::int64_t> stride;  ///< stride in elements, if constant
     std::int64_t multiple = 1;           ///< a power of two that divides the stride
     std::int64_t values = 0;             ///< how many it has in the tensor, if it has a divisor
   };

@@ -86,7 +86,7 @@ std::optional<Diagnostic> assertion_report(const FailedAssertion& failed, const 
   std::vector<std::uint64_t> block{failed.block % grid[0], failed.block % plane / grid[0],
                                    failed.block / plane};
   block.resize(kernel.grid.size());
-  add_note(report, fmt::format("met by block [{}]", fmt::join(block, ", ")));
+  add_note(report, fmt::format("in block [{}]", fmt::join(block, ", ")));
   return report;
 }
 

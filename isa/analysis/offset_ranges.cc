@@ -179,11 +179,11 @@ class Walker {
   const SourceFile& source_;
   Diagnostics& diagnostics_;
   ValueRanges ranges_;
-  std::vector<bool> addresses_;  ///< by variable: whether addresses are made of it
+  std::vector<bool> addresses_;  ///< whether addresses are made of the variable, by its number
   bool stores_ = false;          ///< whether the instruction writes its view
-  std::vector<VarId> tested_;    ///< by the conditions around the statement
+  std::vector<VarId> tested_;    ///< variables in the conditions around the statement
   std::map<std::int32_t, std::vector<VarId>>
-      sources_;  ///< of scalar variables: those in their values
+      sources_;  ///< source variables of each scalar variable's values
 };
 
 }  // namespace

@@ -30,7 +30,7 @@ class Statements {
 
   [[nodiscard]] std::size_t size() const { return entries_.size(); }
   [[nodiscard]] const Stmt& operator[](StmtId id) const { return *entry(id).stmt; }
-  /// Null for a statement that is no instruction.
+  /// Null for a statement that is not an instruction.
   [[nodiscard]] const InstStmt* instruction(StmtId id) const {
     return std::get_if<InstStmt>(&entry(id).stmt->node);
   }
@@ -94,7 +94,7 @@ class Statements {
   }
 
   std::vector<Entry> entries_;
-  std::vector<std::int32_t> block_ends_;  ///< by block: the number past its last statement
+  std::vector<std::int32_t> block_ends_;  ///< number past the last statement of each block
 };
 
 }  // namespace tilevm::isa

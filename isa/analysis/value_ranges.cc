@@ -38,7 +38,7 @@ std::optional<WideInterval> exact(ScalarBinary op, const Interval& a, const Inte
   return WideInterval{low * factor, high * factor};
 }
 
-/// The integers that a kind holds; nothing for what is no integer.
+/// The integers that a kind holds; nothing for what is not an integer.
 std::optional<WideInterval> limits_of(ScalarKind kind) {
   if (!is_integer(kind)) return std::nullopt;
   const wide states = wide{1} << (is_wide(kind) ? 64 : 32);
@@ -46,7 +46,7 @@ std::optional<WideInterval> limits_of(ScalarKind kind) {
   return WideInterval{0, states - 1};
 }
 
-/// The integers of a kind, as far as intervals reach; nothing for what is no integer.
+/// The integers of a kind, as far as intervals reach; nothing for what is not an integer.
 std::optional<Interval> values_of(ScalarKind kind) {
   switch (kind) {
     case ScalarKind::i32:

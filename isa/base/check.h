@@ -9,10 +9,10 @@ namespace tilevm {
 
 }  // namespace tilevm
 
-/// After a switch that returns for every enumerator: a value that is none. Such a switch has no
-/// default, so an enumerator that it forgets stops the build.
+/// After a switch that returns for every enumerator: a value that no enumerator has. Such a switch
+/// has no default, so an enumerator that it forgets stops the build.
 #define TILEVM_NO_ENUMERATOR() \
-  ::tilevm::check_failed("switch", "a value that is no enumerator", __FILE__, __LINE__)
+  ::tilevm::check_failed("switch", "a value that is not an enumerator", __FILE__, __LINE__)
 
 #define TILEVM_CHECK(condition, message) \
   ((condition) ? static_cast<void>(0)    \

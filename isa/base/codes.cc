@@ -589,7 +589,7 @@ with that thread.
     full = AllocateBarrier(arrivals=1)
     Synchronize()                                # then every thread sees the barrier
     WaitBarrier(full, parity=0))"};
-    case Code::missing_fence:
+    case Code::proxy_not_fenced:
       return CodeInfo{
           "an asynchronous access does not see what was stored before",
           R"(Products that read shared memory, tensor-map and bulk copies reach memory through the async
@@ -649,9 +649,9 @@ block must not wait for one that begins much later.)"};
           R"(The engine emu runs the code that would run on a GPU, thread by thread. A thread divided
 by zero, touched memory that is not there or not at a multiple of the access, or threads that must
 meet at one instruction came to different ones.
-    tilevm run FILE --backend sim          # finds the program's own fault, and says more
+    tilevm run FILE --engine sim          # finds the program's own fault, and says more
 If the simulator finds none, the code is wrong, not the program: please report it with the folder
-that `tilevm diff FILE --backends sim,emu --bundle DIR` writes.)"};
+that `tilevm diff FILE --engines sim,emu --bundle DIR` writes.)"};
 
     case Code::assertion_failed:
       return CodeInfo{"an assertion does not hold",
@@ -729,7 +729,7 @@ A kernel's pointer can be given a type: --in 'a=f16[64, 64]=rand:1'.)"};
     case Code::bad_file:
       return CodeInfo{
           "a data file cannot be read",
-          R"(The file is no .npy, .npz or .safetensors file, is cut short or damaged, or holds what
+          R"(The file is not an .npy, .npz or .safetensors file, is cut short or damaged, or holds what
 this program does not read (objects, structures).
     tilevm run f.tile --in a=notes.txt
 Write it with numpy.save, numpy.savez or safetensors, and a number type.)"};

@@ -108,11 +108,11 @@ enum class Code : std::uint16_t {
   index_outside = 417,
   padding_used = 418,
   modelled_instruction = 419,
-  barrier_phase = 420,
-  barrier_not_ready = 421,
-  missing_fence = 422,
-  named_barrier = 423,
-  exit_in_flight = 424,
+  proxy_not_fenced = 420,
+  barrier_phase = 422,
+  barrier_not_ready = 423,
+  named_barrier = 424,
+  exit_in_flight = 425,
 
   // Input and output data.
   bad_specification = 501,
@@ -130,7 +130,7 @@ struct CodeInfo {
   std::string_view explanation;  ///< what it means, an example, and the way out
 };
 
-/// Title and explanation of a code; nothing for a number that is no code.
+/// Title and explanation of a code; nothing for a number that is not a code.
 [[nodiscard]] std::optional<CodeInfo> code_info(Code code);
 
 /// Every code in ascending order.

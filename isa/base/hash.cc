@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <bit>
+#include <cstring>
 
 namespace tilevm {
 namespace {
@@ -12,9 +13,14 @@ constexpr std::uint64_t prime1 = 0x9E3779B185EBCA87, prime2 = 0xC2B2AE3D27D4EB4F
                         prime5 = 0x27D4EB2F165667C5;
 
 /// Little-endian integer of `count` bytes, on every host.
-std::uint64_t read_le(const std::uint8_t* p, unsigned count) {
+template <unsigned count>
+std::uint64_t read_le(const std::uint8_t* p) {
   std::uint64_t value = 0;
-  for (unsigned i = 0; i < count; ++i) value |= std::uint64_t{p[i]} << (8 * i);
+  if constexpr (std::endian::native == std::endian::little) {
+    std::memcpy(&value, p, count);
+  } else {
+    for (unsigned i = 0; i < count; ++i) value |= std::uint64_t{p[i]} << (8 * i);
+  }
   return value;
 }
 
@@ -31,10 +37,10 @@ std::uint64_t hash_stripes(std::span<const std::uint8_t>& rest, std::uint64_t se
   std::uint64_t a = seed + prime1 + prime2, b = seed + prime2, c = seed, d = seed - prime1;
   while (rest.size() >= 32) {
     const std::uint8_t* p = rest.data();
-    a = round(a, read_le(p, 8));
-    b = round(b, read_le(p + 8, 8));
-    c = round(c, read_le(p + 16, 8));
-    d = round(d, read_le(p + 24, 8));
+    a = round(a, read_le<8>(p));
+    b = round(b, read_le<8>(p + 8));
+    c = round(c, read_le<8>(p + 16));
+    d = round(d, read_le<8>(p + 24));
     rest = rest.subspan(32);
   }
   const std::uint64_t hash =
@@ -45,10 +51,10 @@ std::uint64_t hash_stripes(std::span<const std::uint8_t>& rest, std::uint64_t se
 /// The last 0 to 31 bytes.
 std::uint64_t hash_tail(std::span<const std::uint8_t> rest, std::uint64_t hash) {
   for (; rest.size() >= 8; rest = rest.subspan(8)) {
-    hash = std::rotl(hash ^ round(0, read_le(rest.data(), 8)), 27) * prime1 + prime4;
+    hash = std::rotl(hash ^ round(0, read_le<8>(rest.data())), 27) * prime1 + prime4;
   }
   if (rest.size() >= 4) {
-    hash = std::rotl(hash ^ (read_le(rest.data(), 4) * prime1), 23) * prime2 + prime3;
+    hash = std::rotl(hash ^ (read_le<4>(rest.data()) * prime1), 23) * prime2 + prime3;
     rest = rest.subspan(4);
   }
   for (const std::uint8_t byte : rest) hash = std::rotl(hash ^ (byte * prime5), 11) * prime1;

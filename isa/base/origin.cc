@@ -21,7 +21,7 @@ std::string_view without_blanks(std::string_view text) {
 /// Whether a line is `#line` alone, which says that what follows comes from nowhere.
 bool ends_origin(std::string_view line) { return without_blanks(line) == word; }
 
-/// Whether a line begins a definition: it is not indented and is no comment.
+/// Whether a line begins a definition: it is not indented and is not a comment.
 bool begins_definition(std::string_view line) {
   return !line.empty() && blanks.find(line.front()) == std::string_view::npos &&
          line.front() != '#';

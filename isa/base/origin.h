@@ -22,7 +22,7 @@ namespace tilevm {
 struct Origin {
   std::string_view file;
   int line = 0;
-  std::string_view text;  ///< of that line, without its indentation; may be empty
+  std::string_view text;  ///< text of that line, without its indentation; may be empty
 
   friend bool operator==(const Origin&, const Origin&) = default;
 };

@@ -122,7 +122,7 @@ std::string snippet(Span span, std::string_view fix, const SourceFile& source, b
     const auto column = std::lower_bound(shown.bytes.begin(), shown.bytes.end(), byte);
     return static_cast<std::size_t>(column - shown.bytes.begin());
   };
-  // Of the columns that show one byte (a cut mark and the byte after it), the last one is meant.
+  // The last of the columns that show one byte (a cut mark and the byte after it) is meant.
   const auto exact = std::upper_bound(shown.bytes.begin(), shown.bytes.end(), first);
   const bool inside = exact != shown.bytes.begin() && *std::prev(exact) == first;
   const std::size_t caret =
@@ -137,7 +137,7 @@ std::string snippet(Span span, std::string_view fix, const SourceFile& source, b
   return text;
 }
 
-/// The empty span at the start of the file is no location: a define, or the file as a whole.
+/// The empty span at the start of the file is not a location: a define, or the file as a whole.
 bool is_known(Span span) { return span != Span{}; }
 
 std::string location_text(Span span, const SourceFile& source) {

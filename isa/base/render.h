@@ -22,7 +22,7 @@ namespace tilevm {
 ///     prog.tile:12:5: note: ...
 ///
 /// `color` adds terminal escapes. Tabs are kept as they are and carets follow them; bytes that are
-/// not printable are shown as `?`; long lines are cut around the caret. A span of {0, 0} is no
+/// not printable are shown as `?`; long lines are cut around the caret. A span of {0, 0} is not a
 /// location: only the file's name is shown, and no line.
 [[nodiscard]] std::string render(const Diagnostic& diagnostic, const SourceFile& source,
                                  bool color);

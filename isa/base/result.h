@@ -26,7 +26,7 @@ enum class ErrorKind {
 /// place.
 struct DataPlace {
   std::string file, tensor;
-  std::vector<std::int64_t> index;  ///< of an element
+  std::vector<std::int64_t> index;  ///< index of an element
 };
 
 /// What went wrong, in the user's words, with the way out. The message names code and place too.

@@ -77,7 +77,7 @@ const std::string& SourceFile::name_at(std::size_t offset) const {
   return file_at(place_in_text(offset)).name;
 }
 
-/// Of the line that contains a byte of the text, its index in line_starts_.
+/// The index in line_starts_ of the line that contains a byte of the text.
 std::size_t SourceFile::line_index(std::size_t place) const {
   return static_cast<std::size_t>(std::ranges::upper_bound(line_starts_, place) -
                                   line_starts_.begin()) -

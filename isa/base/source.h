@@ -43,7 +43,7 @@ class SourceFile {
   /// A file: the program's own (the first) or one that it includes.
   struct File {
     std::string name;
-    std::uint32_t begin = 0, end = 0;  ///< in text()
+    std::uint32_t begin = 0, end = 0;  ///< range of bytes in text()
     Span included{};                   ///< the `include` that brought it
   };
   /// What the `include` at an offset names: a file, or why there is none.
@@ -97,7 +97,7 @@ class SourceFile {
 
   /// The text of a line of the program's own file (the first is 1), without its line break.
   [[nodiscard]] std::string_view line(int number) const;
-  /// Of the program's own file.
+  /// Lines of the program's own file.
   [[nodiscard]] int line_count() const;
 
   /// The text that a span covers.

@@ -35,7 +35,7 @@ std::size_t distance(const std::string& a, const std::string& b) {
 }  // namespace
 
 std::string nearest(std::string_view name, const std::vector<std::string>& candidates) {
-  constexpr std::size_t longest_name = 64;  // a longer word is no misspelling
+  constexpr std::size_t longest_name = 64;  // a longer word is not a misspelling
   if (name.empty() || name.size() > longest_name) return {};
   const std::string wanted = lower(name);
   std::string best;

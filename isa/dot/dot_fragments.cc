@@ -15,7 +15,7 @@ bool warps_agree(const Tiling& a, const Tiling& b, const Tiling& c) {
   return true;
 }
 
-/// For every c fragment, all k in ascending order; nothing if a thread lacks an operand.
+/// For every c fragment, all k in ascending order; nothing if an operand is missing in a thread.
 std::optional<std::vector<DotPlan::Step>> make_steps(const Tiling& a, const Tiling& b,
                                                      const Tiling& c, std::int64_t k_tiles) {
   const auto a_tiles = by_tile(a), b_tiles = by_tile(b);

@@ -15,7 +15,7 @@ namespace tilevm::isa {
 [[nodiscard]] std::map<FragmentTile, std::int32_t> by_tile(const Tiling& tiling);
 
 /// The plan with this instruction, if the operands are made of its fragments and each warp has what
-/// it needs. Of a sparse instruction, a is the stored matrix; places are not planned here.
+/// it needs. A sparse instruction's a is the stored matrix; places are not planned here.
 [[nodiscard]] std::optional<DotPlan> plan_fragments(const MmaShape& shape,
                                                     const BatchOperands& operands);
 

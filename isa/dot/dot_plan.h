@@ -13,12 +13,13 @@ namespace tilevm::isa {
 
 enum class DotMethod : std::uint8_t {
   mma,      ///< tensor-core instructions on the operands as they are
-  bipolar,  ///< the same on integers made of bipolar operands (OperandForm); the sum is exact
+  bipolar,  ///< tensor-core instructions on integers made of bipolar operands (OperandForm); the
+            ///< sum is exact
   chain,    ///< acc = fma(a, b, acc) with k ascending, in the accumulator's type
 };
 
 /// The local places, in one thread, of the elements of one fragment, in the fragment's own local
-/// order. The same in every thread.
+/// order. Every thread has the same ones.
 using Fragment = std::vector<std::int32_t>;
 
 /// How an operand of a bipolar Dot becomes operands of the instruction:
@@ -33,8 +34,8 @@ struct OperandForm {
 };
 
 /// Where a thread finds the operands of its element at place i of c: a(.., m, k) at place
-/// a_row[i] + a_depth[k] and b(.., k, n) at place b_depth[k] + b_column[i]. The same in every
-/// thread.
+/// a_row[i] + a_depth[k] and b(.., k, n) at place b_depth[k] + b_column[i]. Every thread has the
+/// same ones.
 struct ChainPlaces {
   Fragment a_row, a_depth, b_depth, b_column;
 };
@@ -44,9 +45,10 @@ struct DotPlan {
   const MmaShape* shape = nullptr;  ///< none for a chain
   /// The instruction computes c^T = b^T a^T: its a is the Dot's b, its b the Dot's a.
   bool transposed = false;
-  std::vector<Fragment> a, b, c;             ///< of the instruction's operands
-  std::vector<Fragment> places;              ///< of a sparse instruction: one register each
-  std::vector<Fragment> a_scales, b_scales;  ///< of a block-scaled one: the scales of a step each
+  std::vector<Fragment> a, b, c;  ///< fragments of the instruction's operands
+  std::vector<Fragment> places;   ///< metadata of a sparse instruction: one register each
+  /// Scales of a block-scaled instruction: those of a step each.
+  std::vector<Fragment> a_scales, b_scales;
   /// One mma of the instruction's a and b: c += a * b, by indices into the lists of fragments. A
   /// sparse one takes its places from the threads that the selector names.
   struct Step {
@@ -56,8 +58,8 @@ struct DotPlan {
   };
   /// In order of execution; the steps of one c fragment follow one another with ascending k.
   std::vector<Step> steps;
-  OperandForm a_form, b_form;  ///< for DotMethod::bipolar
-  ChainPlaces chain;           ///< for DotMethod::chain
+  OperandForm a_form, b_form;  ///< operand forms for DotMethod::bipolar
+  ChainPlaces chain;           ///< registers for DotMethod::chain
 };
 
 /// The tensor-core instructions that each warp executes, those for the sums of bipolar operands

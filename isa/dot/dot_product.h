@@ -15,8 +15,8 @@ namespace tilevm::isa {
 /// The types of a product's operands.
 struct ProductTypes {
   RegisterType left, right, addend;
-  std::optional<RegisterType> metadata;                   ///< of a sparse product
-  std::optional<RegisterType> left_scales, right_scales;  ///< of a block-scaled product
+  std::optional<RegisterType> metadata;                   ///< metadata type of a sparse product
+  std::optional<RegisterType> left_scales, right_scales;  ///< scale types of a block-scaled product
 };
 
 /// The types of a product's operands, by a function from variables to their types.

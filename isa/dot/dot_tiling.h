@@ -22,7 +22,7 @@ struct FragmentTile {
 /// A layout of rank 2 becomes a batch of one. The elements stay where they are.
 [[nodiscard]] RegisterLayout as_batch(const RegisterLayout& layout);
 
-/// The same with rows and columns exchanged: [batch, columns, rows].
+/// The type with rows and columns exchanged: [batch, columns, rows].
 [[nodiscard]] RegisterType transposed_batch(const RegisterType& type);
 
 /// The operands of a Dot with layouts of rank 3 (as_batch).

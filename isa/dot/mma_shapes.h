@@ -43,16 +43,16 @@ struct MmaShape {
   RegisterLayout a_layout, b_layout, c_layout;  ///< fragments over one warp
   int min_sm;                                   ///< 80 for sm_80 and later
   bool sparse = false;                          ///< A stores [m, k / 2]
-  /// Of a sparse one: the fragment of the places, u2 of [m, selectors * k / 2], in one register.
-  /// With two selectors, every thread's register serves one of two instructions side by side along
-  /// k.
+  /// Sparse instructions: the fragment of the places, u2 of [m, selectors * k / 2], in one
+  /// register. With two selectors, every thread's register serves one of two instructions side by
+  /// side along k.
   RegisterLayout places_layout = {};
   int selectors = 1;
-  /// Of u1: the product of two bits is their XOR instead of their AND (`.xor.popc`).
+  /// Instructions on u1: the product of two bits is their XOR instead of their AND (`.xor.popc`).
   bool exclusive_or = false;
   MmaScaling scaling = MmaScaling::none;
-  /// Of a block-scaled one: the type of the scales, and the layouts of those of A, [m, k / G], and
-  /// of B, [k / G, n]. G elements of A and of B share a scale.
+  /// Block-scaled instructions: the type of the scales, and the layouts of those of A, [m, k / G],
+  /// and of B, [k / G, n]. G elements of A and of B share a scale.
   DType scale = f8e8m0;
   RegisterLayout a_scales_layout = {}, b_scales_layout = {};
 
@@ -70,15 +70,16 @@ struct MmaShape {
 /// Where the code of an operand's element is among the bits that it has in a register: all of
 /// them, or of kind::mxf8f6f4 a part of a byte (PTX ISA, "Matrix fragments for mma.m16n8k32").
 struct RegisterElement {
-  int bits = 0;   ///< that an element has in a register
-  int shift = 0;  ///< of the code's lowest bit
+  int bits = 0;   ///< number of bits of an element in a register
+  int shift = 0;  ///< position of the code's lowest bit
 };
 [[nodiscard]] RegisterElement register_element(const MmaShape& shape, const DType& operand);
 
 /// PTX's name of the scaling without the type of scales: "mxf8f6f4", "mxf4", "mxf4nvf4".
 [[nodiscard]] std::string_view kind_name(MmaScaling scaling);
 
-/// Every instruction known. Of the same types those with larger m come first, then larger k.
+/// Every instruction known. Instructions on the same types are ordered by m, larger first, then by
+/// k.
 [[nodiscard]] const std::vector<MmaShape>& mma_shapes();
 
 /// The instructions that a target has for these types, in that order.
@@ -88,14 +89,14 @@ struct RegisterElement {
 /// The types that a target's instructions take, for messages: "f16 x f16 + f32 or f16, ...".
 [[nodiscard]] std::string list_mma_types(const Target& target);
 
-/// The same of sparse instructions.
+/// Every known instruction on a sparse matrix.
 [[nodiscard]] const std::vector<MmaShape>& sparse_mma_shapes();
 [[nodiscard]] std::vector<const MmaShape*> sparse_mma_shapes(const Target& target, const DType& a,
                                                              const DType& b,
                                                              const DType& accumulator);
 [[nodiscard]] std::string list_sparse_mma_types(const Target& target);
 
-/// The same of block-scaled instructions, by the type of their scales, too.
+/// Every known instruction with block scales, ordered also by the type of the scales.
 [[nodiscard]] const std::vector<MmaShape>& scaled_mma_shapes();
 [[nodiscard]] std::vector<const MmaShape*> scaled_mma_shapes(const Target& target, const DType& a,
                                                              const DType& b, const DType& scale,

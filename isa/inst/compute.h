@@ -21,7 +21,7 @@ struct Cast {
        .summary = "Converts every element to another type; the layout stays.",
        .detail = "Integer to integer wraps; float to integer truncates toward zero and saturates; "
                  "to floats rounds to nearest even (tf32: ties away), once. Floats of 8 bits or "
-                 "fewer saturate. See docs/reference/semantics.md, Cast.",
+                 "fewer saturate. See docs/reference/arithmetic.md, Cast.",
        .elementwise = true},
       slot("src", &Cast::src, "the tile to convert"),
       slot("dtype", &Cast::dtype, "the element type of the result"));
@@ -64,7 +64,8 @@ struct ConvertLayout {
            "change their places inside a thread only, it costs little: between two Views to u1 it "
            "permutes bits, and where a Cast follows, the CUDA backend reads the permuted bits "
            "where they are. Between threads of a warp, elements move by shuffles or `movmatrix` "
-           "where that takes fewer instructions; else they move through shared memory that is no "
+           "where that takes fewer instructions; else they move through shared memory that is not "
+           "a "
            "tensor of the program, with one barrier.",
        .exchanges = true},
       slot("src", &ConvertLayout::src, "the tile"),
@@ -90,7 +91,7 @@ struct Dot {
            "fragments make it compute the transposed product, with b as its left operand. The "
            "arithmetic is that of the target's tensor cores, bit for bit. Where no instruction "
            "fits, and each thread holds all of k for its part of c, it is a chain of multiply-adds "
-           "(docs/reference/semantics.md, Dot).",
+           "(docs/reference/products.md, Dot).",
        .canonical_nan = true},
       slot("a", &Dot::a, "the left matrix, [.., m, k]", ProductRole::left),
       slot("b", &Dot::b, "the right matrix, [.., k, n]", ProductRole::right),
@@ -112,17 +113,18 @@ struct DotSparse {
        .result = ResultKind::register_tile,
        .summary = "Matrix product of a 2:4 sparse matrix: d = dot(expand(a), b) + c.",
        .detail =
-           "Of each four elements of a row of the left matrix two are stored: a is "
+           "Two of each four elements of a row of the left matrix are stored: a is "
            "[.., m, k / 2], b is [.., k, n], c and d are [.., m, n]. places, u2 in a's shape, "
-           "says where each stored element stands in its group of four; in each pair the first "
-           "place is less than the second, which the simulator checks. Elements that are not "
-           "stored are not multiplied. Tensor-core instructions only, for f16, bf16, i8 and u8, "
-           "and floats of 8 bits from sm_89 on (docs/reference/semantics.md, DotSparse).",
+           "is PTX's sparsity metadata: the index of each stored element in its group of four. In "
+           "each pair the first index is less than the second, which the simulator checks. "
+           "Elements that are not stored are not multiplied. Tensor-core instructions only, for "
+           "f16, bf16, i8 and u8, and floats of 8 bits from sm_89 on (docs/reference/products.md, "
+           "DotSparse).",
        .canonical_nan = true},
       slot("a", &DotSparse::a, "the stored elements of the left matrix, [.., m, k / 2]",
            ProductRole::left),
-      slot("places", &DotSparse::places, "where they stand in their groups of four, u2",
-           ProductRole::metadata),
+      slot("places", &DotSparse::places,
+           "their indices in their groups of four (sparsity metadata), u2", ProductRole::metadata),
       slot("b", &DotSparse::b, "the right matrix, [.., k, n]", ProductRole::right),
       slot("c", &DotSparse::c, "what is added, [.., m, n]; its type and layout are the result's",
            ProductRole::addend));
@@ -148,7 +150,7 @@ struct DotScaled {
            "(G = 32) go with f8e4m3, f8e5m2, f6e3m2, f6e2m3 and f4e2m1 in any mix, scales of "
            "f7e4m3u (G = 16) with f4e2m1. Block-scaled tensor-core instructions only, which "
            "sm_120a has; their arithmetic is modelled after the literature, not measured "
-           "(docs/reference/semantics.md, DotScaled).",
+           "(docs/reference/products.md, DotScaled).",
        .canonical_nan = true},
       slot("a", &DotScaled::a, "the left matrix, [.., m, k]", ProductRole::left),
       slot("sa", &DotScaled::a_scales, "its scales, [.., m, k / G]", ProductRole::left_scales),

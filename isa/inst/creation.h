@@ -71,8 +71,8 @@ struct AllocateRegister {
            "Either `shape` or `layout` must be given. Without `layout`, neighbours in the last "
            "dimension go to neighbouring threads; the kernel's thread count must then be given by "
            "`@threads`. Without `init` the elements are uninitialized. `init` is converted "
-           "to the element type as Cast does. Of a list, `init=[1.0, 0.5]`, the elements in "
-           "row-major order take the values in turn, again and again."},
+           "to the element type as Cast does. The values of a list, `init=[1.0, 0.5]`, go to the "
+           "elements in row-major order in turn, again and again."},
       slot("dtype", &AllocateRegister::dtype, "the element type"),
       slot("shape", &AllocateRegister::shape, "constant extents; must agree with the layout"),
       slot("layout", &AllocateRegister::layout, "the register layout"),

@@ -20,8 +20,8 @@ struct Print {
        .detail =
            "Prints appear in the order of the blocks (x fastest), and within a block in the order "
            "in which it made them, on every engine and however the blocks were scheduled. A tile "
-           "is shown once, whatever its layout and its replicas. Of a tile of more than 1024 "
-           "elements the first and last indices of each dimension are shown. A block prints 256 "
+           "is shown once, whatever its layout and its replicas. A tile of more than "
+           "1024 elements shows the first and last indices of each dimension. A block prints 256 "
            "KiB "
            "at most (less where many of more than 1024 blocks print), a launch 4 MiB; what is "
            "beyond is counted."},

@@ -31,7 +31,7 @@ constexpr Description arithmetic(std::string_view mnemonic, std::string_view sum
 inline constexpr std::string_view arithmetic_detail =
     "Integers wrap; floats round to nearest even; types narrower than 16 bits, and tf32, are "
     "converted to i32, u32 or f32, operated on, and cast back. Both tiles have one element type, "
-    "and one layout or shapes that broadcast (docs/reference/semantics.md, Broadcasting).";
+    "and one layout or shapes that broadcast (docs/reference/arithmetic.md, Broadcasting).";
 inline constexpr std::string_view choice_detail =
     "The result is one of the two elements. -0 is less than +0; a NaN loses against every number, "
     "and two of them give the canonical NaN. Types and layouts are as for Add.";
@@ -44,7 +44,7 @@ inline constexpr std::string_view shift_detail =
     "On integers of any width. The count is an element of the second tile, read as unsigned; at "
     "the width of the type and beyond all bits are shifted out. Layouts are as for Add.";
 inline constexpr std::string_view function_detail =
-    "A fixed sequence of f32 operations, the same on every engine; docs/reference/semantics.md, "
+    "A fixed sequence of f32 operations, the same on every engine; docs/reference/arithmetic.md, "
     "Functions, "
     "has its largest error. Defined on floats but f64; narrower ones and tf32 are converted to "
     "f32, "
@@ -55,7 +55,7 @@ inline constexpr std::string_view integral_detail =
     "their sign, Inf stays, NaN becomes canonical.";
 inline constexpr std::string_view root_detail =
     "Rounded correctly, on f32 and f64. Narrower floats and tf32 are converted to f32, and the "
-    "result is cast back (docs/reference/semantics.md, Functions).";
+    "result is cast back (docs/reference/arithmetic.md, Functions).";
 
 inline constexpr std::string_view approx_f32_detail =
     "The bits of the instruction, on a GPU by the instruction itself; "
@@ -149,7 +149,7 @@ constexpr Description describe(BinaryOp op) {
       return elementwise(
           "Pow", "Raises the elements of the first tile to the powers of the second.",
           "A fixed sequence of f32 operations, the same on every engine; "
-          "docs/reference/semantics.md, "
+          "docs/reference/arithmetic.md, "
           "Functions, has its largest error. 1 where the power is 0 or the base is 1; NaN where "
           "the base is negative and the power no integer. Defined on floats but f64. Layouts and "
           "narrow types are as for Add.");
@@ -384,7 +384,7 @@ struct Fma {
           "a * b + c, rounded once: on a GPU one instruction, as a step of a Dot "
           "without tensor cores is. Defined on f16, bf16, f32, f64 and on integers "
           "of 32 and 64 bits, which wrap. The three tiles have one type, and one "
-          "layout or shapes that broadcast (docs/reference/semantics.md, Broadcasting)."),
+          "layout or shapes that broadcast (docs/reference/arithmetic.md, Broadcasting)."),
       slot("a", &Fma::a, "the first factor"), slot("b", &Fma::b, "the second factor"),
       slot("c", &Fma::c, "what is added"));
   friend bool operator==(const Fma&, const Fma&) = default;
@@ -401,7 +401,7 @@ struct Where {
           "Takes elements of one tile where a condition holds, of another "
           "where it does not.",
           "The bits are taken as they are, of any type. The three tiles have one "
-          "layout, or shapes that broadcast (docs/reference/semantics.md, Broadcasting)."),
+          "layout, or shapes that broadcast (docs/reference/arithmetic.md, Broadcasting)."),
       slot("condition", &Where::condition, "a tile of u1, such as a comparison gives"),
       slot("a", &Where::a, "the tile taken from where the condition is 1"),
       slot("b", &Where::b, "the tile taken from where it is 0; a's type"));

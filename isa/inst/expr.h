@@ -58,7 +58,7 @@ class Expr {
   [[nodiscard]] ScalarKind kind() const;
   [[nodiscard]] Span span() const;
   [[nodiscard]] const Node& node() const;
-  /// The same expression with another place.
+  /// The expression at another location.
   [[nodiscard]] Expr at(Span span) const;
   [[nodiscard]] bool is_constant() const { return constant_value().has_value(); }
   [[nodiscard]] std::optional<Scalar> constant_value() const;

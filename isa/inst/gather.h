@@ -26,10 +26,10 @@ struct Gather {
            "replaced by that of `offset` plus `index[x]`; `index` broadcasts to the tile. A `src` "
            "of rank 1 takes an index of any shape: `src[offset + index[x]]`. The tile has the "
            "layout of the index unless `layout` or `out` gives another. Elements outside of a "
-           "view, at a negative index too, are zero; of a shared tile they are a fault (TV0401). "
+           "view, at a negative index too, are zero; of a shared tensor they are a fault (TV0401). "
            "All indices must have a value (TV0404). Elements that are neighbours along another "
            "dimension are loaded at once."},
-      slot("src", &Gather::src, "a view of global memory or a shared tile", Access::read,
+      slot("src", &Gather::src, "a view of global memory or a shared tensor", Access::read,
            Proxy::generic),
       slot("index", &Gather::index,
            "a tile of unsigned integers, `i32` or `i64`, that broadcasts to the result"),
@@ -57,7 +57,7 @@ struct Scatter {
        .summary = "Stores elements whose place along one dimension is data.",
        .detail =
            "Element x of `src` goes to the place of `dst` from which `Gather` would take it. "
-           "Elements outside of a view, at a negative index too, are skipped; of a shared tile "
+           "Elements outside of a view, at a negative index too, are skipped; of a shared tensor "
            "they are a fault (TV0401). Two elements of different threads in one place are a fault "
            "(TV0406); of one thread the later one stays. All indices must have a value (TV0404). "
            "With `op`, which is `add`, `max`, `min`, `bit_and`, `bit_or` or `bit_xor`, each "
@@ -66,9 +66,9 @@ struct Scatter {
            "number "
            "of elements may have one place. Elements are `i32`, `u32`, `i64`, `u64`, or with `add` "
            "`f32` and `f64`, whose sums depend on an order that nothing defines "
-           "(docs/reference/semantics.md, Gather, Scatter)."},
+           "(docs/reference/tiles.md, Gather, Scatter)."},
       slot("src", &Scatter::src, "the tile to store"),
-      slot("dst", &Scatter::dst, "a view of global memory or a shared tile", Access::write,
+      slot("dst", &Scatter::dst, "a view of global memory or a shared tensor", Access::write,
            Proxy::generic),
       slot("index", &Scatter::index,
            "a tile of unsigned integers, `i32` or `i64`, that broadcasts to `src`"),

@@ -34,11 +34,11 @@ struct LoadScalar {
        .detail =
            "For page tables, lengths, and branches and loops that depend on data. Integers of at "
            "most 32 bits give an `i32` or `u32`, of 64 bits an `i64` or `u64`; `f32` gives an "
-           "`f32`. The element must lie in the view or the shared tile (TV0401), and must have a "
+           "`f32`. The element must lie in the view or the shared tensor (TV0401), and must have a "
            "value (TV0404). A register tile has one element, which all threads hold, and costs "
            "nothing. All threads read; what another thread wrote may be read after a "
            "Synchronize."},
-      slot("src", &LoadScalar::src, "a view, a shared tile, or a register tile of one element",
+      slot("src", &LoadScalar::src, "a view, a shared tensor, or a register tile of one element",
            Access::read, Proxy::generic),
       slot("offset", &LoadScalar::offset, "the element's index in memory; zero if left out"));
   friend bool operator==(const LoadScalar&, const LoadScalar&) = default;

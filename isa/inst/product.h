@@ -9,7 +9,7 @@
 
 namespace tilevm::isa {
 
-/// The tiles of d = left * right + addend. A role that the product does not have is no variable.
+/// The tiles of d = left * right + addend. A role that the product does not have is not a variable.
 struct ProductOperands {
   VarId left, right, addend;
   VarId metadata = {};                        ///< a sparse product has it

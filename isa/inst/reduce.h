@@ -26,7 +26,7 @@ struct Reduce {
            "of a row gets the row's result; `keep_dims=true` keeps the dimensions with extent 1, "
            "so that the result broadcasts back. Sums and products of types narrower than 32 bits, "
            "and of tf32, are computed in f32, i32 or u32 and cast once; the layout defines the "
-           "order of float sums (docs/reference/semantics.md, Reduce). `max` and `min` treat zeros "
+           "order of float sums (docs/reference/tiles.md, Reduce). `max` and `min` treat zeros "
            "and NaN "
            "as Max and Min do. `v, i = Reduce(x, argmax, dims=1)` also gives the number of the "
            "element along the dimensions, an i32; of equal elements the first.",
@@ -54,7 +54,7 @@ struct Scan {
            "element j is the sum of the elements 0 to j. With `exclusive=true` the element itself "
            "takes no part, and the first is 0, or what leaves others as they are under `op`. The "
            "result has the layout of `src`. It is computed in the types that `Reduce` computes in; "
-           "the layout defines the order of float sums (docs/reference/semantics.md, Scan).",
+           "the layout defines the order of float sums (docs/reference/tiles.md, Scan).",
        .exchanges = true},
       slot("src", &Scan::src, "the tile"), slot("op", &Scan::op, "how elements are combined"),
       slot("dim", &Scan::dim, "the dimension, a constant"),

@@ -48,7 +48,7 @@ enum class ScalarKind : std::uint8_t { boolean, i32, u32, i64, u64, f32 };
   }
   TILEVM_NO_ENUMERATOR();
 }
-/// Whether integers of a kind have a sign; false for what is no integer.
+/// Whether integers of a kind have a sign; false for what is not an integer.
 [[nodiscard]] constexpr bool is_signed(ScalarKind kind) {
   switch (kind) {
     case ScalarKind::i32:
@@ -132,10 +132,10 @@ enum class ScalarBinary : std::uint8_t {
 /// What an operator does; decides on which kinds it is defined and what its result is.
 enum class ScalarClass : std::uint8_t {
   arithmetic,
-  integer,     ///< on integers only
-  shift,       ///< likewise; the count may have another kind
+  integer,     ///< operation on integers only
+  shift,       ///< shift of integers; the count may have another kind
   comparison,  ///< gives a boolean
-  logical,     ///< on booleans; the left side alone may decide
+  logical,     ///< operation on booleans; the left side alone may decide
   choice,      ///< gives one of the operands
 };
 [[nodiscard]] constexpr ScalarClass class_of(ScalarBinary op) {

@@ -89,9 +89,9 @@ enum class Sync : std::uint8_t {
   wait = 4,      ///< waits for such groups
   acquire = 8,   ///< sees what other blocks released, in one order of all blocks of a launch
   release = 16,  ///< lets other blocks see what the block did before, in that order
-  signal = 32,   ///< lets those who wait at a barrier see what its threads did before
-  await = 64,    ///< waits at a barrier, and sees what those who arrived there did before
-  fence = 128,   ///< lets the async proxy see what was done before
+  fence = 32,    ///< lets the async proxy see what was done before
+  signal = 64,   ///< lets those who wait at a barrier see what its threads did before
+  await = 128,   ///< waits at a barrier, and sees what those who arrived there did before
 };
 constexpr Sync operator|(Sync a, Sync b) {
   return static_cast<Sync>(static_cast<std::uint8_t>(a) | static_cast<std::uint8_t>(b));
@@ -107,7 +107,7 @@ enum class ProductRole : std::uint8_t {
   left,
   right,
   addend,
-  metadata,      ///< which elements of a sparse left matrix are stored
+  metadata,      ///< positions of the stored elements of a sparse left matrix
   left_scales,   ///< the factors that elements of the left matrix share
   right_scales,  ///< the factors that elements of the right matrix share
 };

@@ -97,7 +97,7 @@ void for_each_entry_of(Instruction& instruction, F&& f) {
   std::size_t position = 0;
   for (const SlotEntry& entry : entry_of(instruction).slots) {
     const auto with_slot = [&](auto& slot) { f(entry, position, slot); };
-    // The instruction is no constant, so neither are its slots.
+    // The instruction is not a constant, so neither are its slots.
     detail::visit_member(entry.type, const_cast<void*>(entry.in(address)), with_slot);
     ++position;
   }
@@ -109,7 +109,7 @@ template <class Slot, class F>
 void visit_slot(Access access, const Slot& slot, F& f) {
   f(access, slot);
 }
-/// As the operand that it is; registers are no memory.
+/// As the operand that it is; registers are not memory.
 template <class F>
 void visit_slot(Access access, const TensorOperand& slot, F& f) {
   std::visit(

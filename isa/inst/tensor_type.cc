@@ -32,7 +32,7 @@ struct KindText {
   std::string_view operator()(const ScalarType&) const { return "a scalar"; }
   std::string_view operator()(const PointerType&) const { return "a pointer"; }
   std::string_view operator()(const RegisterType&) const { return "a register tile"; }
-  std::string_view operator()(const SharedType&) const { return "a shared tile"; }
+  std::string_view operator()(const SharedType&) const { return "a shared tensor"; }
   std::string_view operator()(const GlobalType&) const { return "a global view"; }
   std::string_view operator()(const BarrierType&) const { return "a barrier"; }
 };

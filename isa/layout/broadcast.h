@@ -24,7 +24,7 @@ namespace tilevm::isa {
 
 /// For each local place of the result, the place of the element that it takes from the operand, in
 /// the same thread. Law: operand.element(t, places[i]) is result.element(t, i) without the leading
-/// dimensions that the operand lacks, and with 0 where its extent is 1; for all t.
+/// dimensions that the operand does not have, and with 0 where its extent is 1; for all t.
 using PlaceMap = std::vector<std::int32_t>;
 
 /// The plan of an operand; nothing unless broadcasts_to(operand, result).

@@ -17,7 +17,7 @@ class Sheet {
   struct Panel {
     std::string heading;      ///< "[0, 1, :, :]", or empty for the only table
     Index lead;               ///< indices of all but the last two dimensions
-    std::int64_t rows, cols;  ///< that are drawn
+    std::int64_t rows, cols;  ///< extents that are drawn
   };
 
   Sheet(const Shape& shape, std::int64_t max_cells);

@@ -14,7 +14,7 @@ namespace tilevm::isa {
 [[nodiscard]] std::vector<std::int32_t> value_turns(const RegisterLayout& layout,
                                                     std::int64_t count);
 
-/// The same by local place, where it does not depend on the thread.
+/// The turns by local place, where they do not depend on the thread.
 [[nodiscard]] std::optional<std::vector<std::int32_t>> local_turns(const RegisterLayout& layout,
                                                                    std::int64_t count);
 

@@ -15,7 +15,7 @@ namespace {
 
 constexpr std::int64_t line_bytes = 128;  // of all banks, 4 bytes each
 
-/// Of a large tile so many are looked at: others repeat their pattern.
+/// Only so many writes of a large tile are looked at: others repeat their pattern.
 constexpr std::size_t most_writes = 64;
 
 /// The offsets that the threads of a warp write together, for each warp and local element.

@@ -17,9 +17,10 @@ struct ExchangeOrder {
   struct Spread {
     int from = 0, to = 0;
   };
-  MemoryLayout elements;                      ///< of the tile, before it is spread
-  std::vector<RegisterLayout::Term> threads;  ///< their sum is what a thread reads first
-  std::int64_t holders = 1;                   ///< from there to its next place
+  MemoryLayout elements;  ///< memory layout of the tile before it is spread
+  /// Terms whose sum is the first place that a thread reads.
+  std::vector<RegisterLayout::Term> threads;
+  std::int64_t holders = 1;  ///< number of threads up to its next place
   std::vector<Spread> spread;
 
   /// Where the element of an offset is.

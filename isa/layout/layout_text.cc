@@ -20,7 +20,7 @@ using Digit = RegisterLayout::Digit;
 
 /// A step of the path: `count` digits from the spatial or the local list, as one factor.
 struct Step {
-  int cost = std::numeric_limits<int>::max();  ///< of the path from here; max: there is none
+  int cost = std::numeric_limits<int>::max();  ///< cost of the path from here; max: there is none
   bool spatial = false, column = false;
   std::size_t count = 0;
 };

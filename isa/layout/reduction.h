@@ -41,7 +41,7 @@ struct ReductionExchange {
 
 struct ReductionPlan {
   std::int64_t results = 1;   ///< places of the result
-  std::int64_t elements = 1;  ///< of each, in a thread
+  std::int64_t elements = 1;  ///< number of elements that a thread reduces to each result
   /// For each place of the result the places of its elements, ascending.
   std::vector<std::int32_t> places;
   std::vector<ReductionStep> lanes;  ///< within warps: by shuffles

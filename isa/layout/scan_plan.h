@@ -34,9 +34,9 @@ struct ScanLevel {
   enum class Kind : std::uint8_t { places, lanes, threads };
   Kind kind = Kind::places;
   std::int64_t size = 1;
-  std::int64_t distance = 1;   ///< between threads that are neighbours in the digit
+  std::int64_t distance = 1;   ///< distance between threads that are neighbours in the digit
   std::int64_t members = 1;    ///< places of a thread for each of its totals
-  std::int64_t totals = 1;     ///< of a thread, before the level
+  std::int64_t totals = 1;     ///< number of totals of a thread, before the level
   ScanExchange exchange = {};  ///< Kind::threads
 };
 

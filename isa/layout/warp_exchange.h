@@ -24,7 +24,7 @@ struct WarpExchange {
   bool transposes = false;
   int sent = 0, got = 0;               ///< words of a lane
   int in_word = 1;                     ///< elements of a word
-  std::vector<int> shifts;             ///< of each of them
+  std::vector<int> shifts;             ///< shifts of each digit
   std::vector<std::int32_t> from, to;  ///< places of the elements of word 0, then of word 1, ..
 
   /// Words w and w ^ distance change places where bit `lane_bit` of the lane is set.
@@ -50,8 +50,8 @@ struct WarpExchange {
   [[nodiscard]] int selections() const;
 };
 
-/// The plan for elements of `bits` bits; a word of 64 bits takes each step twice. Nothing if a
-/// warp lacks an element, if a digit is no power of two, or if shared memory is cheaper.
+/// The plan for elements of `bits` bits; a word of 64 bits takes each step twice. Nothing if an
+/// element is missing in a warp, if a digit is not a power of two, or if shared memory is cheaper.
 [[nodiscard]] std::optional<WarpExchange> plan_warp_exchange(const RegisterLayout& from,
                                                              const RegisterLayout& to, int bits);
 

@@ -14,7 +14,7 @@ struct ApproximationEvidence {
   std::string_view source;  ///< a part of a sentence
 };
 
-/// Of the functions.
+/// The evidence of functions.
 [[nodiscard]] constexpr ApproximationEvidence approximation_evidence(const Target& target) {
   if (target.sm == 90) {
     return {Evidence::measured,
@@ -27,7 +27,7 @@ struct ApproximationEvidence {
       "published of GPUs of 2006, so that other generations may share them"};
 }
 
-/// Of the quotients, which are IEEE products around the unit's reciprocal.
+/// The evidence of quotients, which are IEEE products around the unit's reciprocal.
 [[nodiscard]] constexpr ApproximationEvidence quotient_evidence(const Target& target) {
   if (target.sm == 90) {
     return {

@@ -307,7 +307,7 @@ std::vector<Target> architectures() {
   return targets;
 }
 
-/// Those of a, b and the accumulator in mma_classes().
+/// The types of a, b and the accumulator in mma_classes().
 std::vector<std::array<DType, 3>> operand_types() {
   constexpr std::array operands{f16,  bf16, tf32, f64, f8e4m3, f8e5m2, e3m2,
                                 e2m3, e2m1, i8,   u8,  i4,     u4,     u1};

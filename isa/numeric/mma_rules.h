@@ -30,7 +30,7 @@ enum class MmaMethod : std::uint8_t {
   blocks,     ///< blocks of consecutive k in ascending order, the accumulator in the first one
   fp8_split,  ///< compiled to f16 instructions: operands become f16, where subnormals of f8e4m3 are
               ///< normal; from +0, one block of the products with k % 4 in {0, 1} and one of the
-              ///< others; then an IEEE addition of the accumulator. Of a sparse instruction k
+              ///< others; then an IEEE addition of the accumulator. In a sparse instruction k
               ///< numbers the stored products
   integer,    ///< exact sum, wraps modulo 2^32
   f64_chain,  ///< acc = fma(a[k], b[k], acc), k ascending, IEEE
@@ -39,8 +39,8 @@ enum class MmaMethod : std::uint8_t {
 /// How a block rounds its sum.
 enum class MmaRounding : std::uint8_t {
   f32_toward_zero,    ///< overflow gives Inf, as everywhere here
-  e8m13_toward_zero,  ///< as f32, but 13 fraction bits: the low ten of the f32 are zero
-  f16_nearest_even,   ///< of f16; 65520 and more gives Inf
+  e8m13_toward_zero,  ///< f32, but 13 fraction bits: the low ten of the f32 are zero
+  f16_nearest_even,   ///< nearest even, of f16; 65520 and more gives Inf
   none,               ///< integer and f64
 };
 
@@ -95,7 +95,7 @@ struct MmaRule {
   MmaRounding output = MmaRounding::none;
   MmaScaling scaling = MmaScaling::none;
   Evidence evidence = Evidence::claimed;
-  std::string_view source = {};  ///< whose evidence, in words
+  std::string_view source = {};  ///< description of the evidence
 
   friend bool operator==(const MmaRule&, const MmaRule&) = default;
 };

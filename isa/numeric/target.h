@@ -14,7 +14,7 @@ namespace tilevm::isa {
 /// A compute capability; `feature` is the suffix of architecture-specific code ("sm_90a").
 struct Target {
   int sm = 90;           ///< major * 10 + minor
-  bool feature = false;  ///< with the suffix "a"
+  bool feature = false;  ///< whether the target has the suffix "a"
 
   friend bool operator==(const Target&, const Target&) = default;
 };

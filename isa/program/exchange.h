@@ -15,7 +15,7 @@ namespace tilevm::isa {
 template <class Inst>
 std::int64_t exchange_bytes(const Inst& inst, const InstStmt& stmt, const Kernel& kernel);
 
-/// The same for any statement of a kernel that passed its type rules.
+/// The bytes for any statement of a kernel that passed its type rules.
 [[nodiscard]] std::int64_t exchange_bytes(const InstStmt& stmt, const Kernel& kernel);
 
 }  // namespace tilevm::isa

@@ -75,8 +75,9 @@ struct KernelInfo {
   std::vector<SharedTile> shared;
   /// In bytes: a cache line, so that the sectors of a copy follow from its tensor alone.
   static constexpr std::int64_t shared_alignment = 128;
-  std::int64_t shared_bytes = 0;      ///< of all together, a multiple of shared_alignment
-  std::int64_t shared_footprint = 0;  ///< that a block needs on a GPU, also such a multiple
+  std::int64_t shared_bytes = 0;  ///< bytes of all shared tensors, a multiple of shared_alignment
+  /// Bytes of shared memory that a block needs on a GPU, also such a multiple.
+  std::int64_t shared_footprint = 0;
   /// Two halves of `exchange_bytes` at a GPU's `exchange_offset`, which instructions that exchange
   /// values between threads use in turn (isa/program/exchange.h): what one half holds is read
   /// before the barrier of the next exchange, so the half may then be written again.
@@ -90,7 +91,7 @@ struct KernelInfo {
   [[nodiscard]] const SharedTile& shared_tile(VarId var) const;
   /// Print statements in the order of the text.
   std::vector<PrintSite> prints;
-  StmtMap<std::uint32_t> print_sites;  ///< by statement, of Print: positions in `prints`
+  StmtMap<std::uint32_t> print_sites;  ///< positions of Print statements in `prints`
   /// The position of a Print statement of this kernel.
   [[nodiscard]] std::uint32_t print_site(const InstStmt& stmt) const {
     return print_sites[stmt.id];
@@ -99,7 +100,7 @@ struct KernelInfo {
   StmtMap<std::shared_ptr<const DotPlan>> dot_plans;
   StmtMap<std::shared_ptr<const AccessPlan>> access_plans;
   [[nodiscard]] const DotPlan& dot_plan(const InstStmt& stmt) const;
-  /// The same; null of a statement that is no product.
+  /// The plan of a statement; null of a statement that is not a product.
   [[nodiscard]] const DotPlan* find_dot_plan(const InstStmt& stmt) const;
   /// How a statement that moves a tile does so (isa/access/access_plan.h).
   [[nodiscard]] const AccessPlan& access_plan(const InstStmt& stmt) const;

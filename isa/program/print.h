@@ -10,7 +10,7 @@
 // What is kept does not depend on how blocks were scheduled. Each block has a share of memory that
 // follows from the number of blocks alone. The block's records go to the share until one does not
 // fit, and from then on to a pool that all blocks use. If the pool overflows, none of its records
-// are kept. Of the other records the first bytes are kept, in the order of the blocks.
+// are kept. The first bytes of the other records are kept, in the order of the blocks.
 #pragma once
 
 #include <array>
@@ -39,13 +39,13 @@ inline constexpr std::uint64_t print_pool_header_bytes = 8;
 struct PrintSite {
   const InstStmt* stmt = nullptr;
   Span span{};
-  std::string name;                  ///< of what is shown, as the program writes it
-  std::string label;                 ///< or empty
+  std::string name;                  ///< name of what is shown, as the program writes it
+  std::string label;                 ///< label, or empty
   DType dtype;                       ///< element type; of a scalar the one that holds its bits
   std::optional<ScalarKind> scalar;  ///< nothing for a tile
-  Shape shape;                       ///< of the tile
+  Shape shape;                       ///< shape of the tile
   Shape shown;                       ///< the extents that are shown
-  std::size_t element_bytes = 1;     ///< in a record: 1, 2, 4 or 8
+  std::size_t element_bytes = 1;     ///< bytes of an element in a record: 1, 2, 4 or 8
   std::size_t record_bytes = 0;
 
   /// The tile's index that is shown at index `i` of dimension `dim`.
@@ -57,7 +57,7 @@ inline constexpr std::size_t print_header_bytes = 8;
 
 /// The shares of blocks.
 struct PrintShares {
-  std::uint64_t bytes;   ///< of each block below `blocks`, a multiple of 8
+  std::uint64_t bytes;   ///< bytes of each block below `blocks`, a multiple of 8
   std::uint64_t blocks;  ///< later blocks have none
   [[nodiscard]] std::uint64_t of(std::uint64_t block) const { return block < blocks ? bytes : 0; }
 };
@@ -106,7 +106,7 @@ struct LaunchPrints {
     friend bool operator==(const OfBlock&, const OfBlock&) = default;
   };
   int kernel = 0;
-  std::vector<OfBlock> blocks;  ///< those that printed, in order
+  std::vector<OfBlock> blocks;  ///< blocks that printed, in order
   std::uint64_t dropped = 0;    ///< prints that were made but not kept
   /// Prints were dropped, but how many is not known: the launch was stopped by a fault.
   bool dropped_unknown = false;
@@ -135,8 +135,8 @@ class PrintLog {
  private:
   struct Kept {
     PrintRecords records;
-    std::uint64_t share_bytes = 0;  ///< of those in the block's share
-    std::uint64_t pool_bytes = 0;   ///< of the pool, for the others
+    std::uint64_t share_bytes = 0;  ///< bytes of the blocks' own shares
+    std::uint64_t pool_bytes = 0;   ///< bytes of the pool, for the other blocks
   };
   [[nodiscard]] Kept split(std::uint64_t block, PrintRecords records) const;
   void drop_what_has_no_chance();
@@ -148,7 +148,7 @@ class PrintLog {
   PrintShares shares_;
   const std::vector<PrintSite>& sites_;
   std::map<std::uint64_t, Kept> kept_;
-  std::uint64_t bytes_ = 0;  ///< of the shares of kept_
+  std::uint64_t bytes_ = 0;  ///< bytes of the shares of kept_
   /// What blocks took of the pool; blocks after the sum has exceeded the pool are left out.
   std::map<std::uint64_t, std::uint64_t> pool_;
   std::uint64_t pool_bytes_ = 0;

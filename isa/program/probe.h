@@ -1,8 +1,9 @@
 // Probes: sums over what each statement of a block wrote, from which the first statement that two
 // engines execute differently is found.
 //
-// A block makes a sequence of records, one for each execution of a statement that has a probe. A
-// record's sum does not depend on the order of threads:
+// A block makes a sequence of records, one for each execution of a statement that has a probe, and
+// one for each sum that is put together where its loop ends. A record's sum does not depend on the
+// order of threads:
 //
 //   a register tile   each element of each thread adds weight(thread * locals + place) * code
 //   a scalar          each thread adds weight(thread) * bits
@@ -33,13 +34,53 @@ namespace tilevm::isa {
 
 /// What a statement adds to the records of its block.
 enum class ProbeMode : std::uint8_t {
-  none,    ///< it has no probe
+  none,    ///< no probe
   joins,   ///< what it writes is in the record of a later statement
-  records  ///< it ends a record
+  records  ///< record's last statement
 };
 
-/// By statement of a kernel.
-using ProbePlan = StmtMap<ProbeMode>;
+/// A record that a loop ends with: an engine may put what a statement of the loop adds up into the
+/// statement's result only then.
+struct AfterLoop {
+  StmtId loop, statement;
+};
+
+/// The probes of a kernel's statements; empty if the kernel has none.
+class ProbePlan {
+ public:
+  ProbePlan() = default;
+  explicit ProbePlan(std::size_t statements) : modes_(statements, ProbeMode::none) {}
+
+  [[nodiscard]] bool empty() const { return modes_.size() == 0; }
+  /// What each execution of a statement adds; of a loop, each iteration.
+  [[nodiscard]] ProbeMode& operator[](StmtId id) { return modes_[id]; }
+  [[nodiscard]] ProbeMode operator[](StmtId id) const { return modes_[id]; }
+
+  /// The statement makes no record, but the end of the loop makes one of the statement's results. A
+  /// block that ends inside of the loop makes none.
+  void record_after(const AfterLoop& record) {
+    modes_[record.statement] = ProbeMode::none;
+    after_loops_.push_back(record);
+  }
+  /// Calls f(statement) for each record that the end of a loop makes, in their order.
+  template <class F>
+  void for_each_after(StmtId loop, F&& f) const {
+    for (const AfterLoop& record : after_loops_) {
+      if (record.loop == loop) f(record.statement);
+    }
+  }
+  /// The loop whose end makes the record of a statement; invalid if the statement makes its own.
+  [[nodiscard]] StmtId loop_of(StmtId statement) const {
+    for (const AfterLoop& record : after_loops_) {
+      if (record.statement == statement) return record.loop;
+    }
+    return {};
+  }
+
+ private:
+  StmtMap<ProbeMode> modes_;
+  std::vector<AfterLoop> after_loops_;
+};
 
 /// The variables whose values the record of an instruction contains. An instruction that updates
 /// memory has none: which value it finds there is left to the order of the blocks. Its record has
@@ -86,9 +127,9 @@ constexpr std::uint64_t probe_word(std::uint64_t address, std::uint32_t mask, st
 
 /// Which blocks of a launch are recorded, and how much of each.
 struct ProbeWindow {
-  std::uint64_t first_block = 0;  ///< by linear index, x fastest
+  std::uint64_t first_block = 0;  ///< first block by linear index, x fastest
   std::uint64_t blocks = 0;
-  std::uint32_t records = 0;  ///< of a block; what comes later is one sum
+  std::uint32_t records = 0;  ///< number of records of a block; what comes later is one sum
   /// A record of which all values are kept, too.
   struct Target {
     std::uint64_t block = 0;
@@ -139,7 +180,7 @@ struct ProbeLog {
   int kernel = 0;
   std::array<std::int64_t, 3> grid{1, 1, 1};
   ProbeWindow window{};
-  std::vector<BlockProbes> blocks;  ///< of the window
+  std::vector<BlockProbes> blocks;  ///< blocks of the window
   ProbeDump dump{};
 };
 

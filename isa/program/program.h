@@ -125,7 +125,7 @@ struct Stmt {
 
 struct Kernel {
   std::string name;
-  Span span{};             ///< of the name
+  Span span{};             ///< range of the name
   std::vector<Expr> grid;  ///< 1 to 3 extents; expressions of constants and scalar parameters
   std::optional<std::int64_t> threads;  ///< @threads(n)
   std::int64_t resident = 1;            ///< @resident(n): blocks for which registers must suffice
@@ -176,7 +176,7 @@ struct PipelineLaunch {
   std::vector<Span> argument_spans;
 };
 
-/// The same with the values of scalar parameters.
+/// A kernel with the values of its scalar parameters.
 struct Launch {
   int kernel = 0;
   std::vector<std::variant<int, Scalar>> arguments;

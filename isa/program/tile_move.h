@@ -21,8 +21,8 @@ struct IndexedDim {
 /// Between registers and a tensor in shared or global memory.
 struct RegisterMove {
   VarId tile, tensor;
-  std::optional<OffsetList> offset;        ///< in the tensor
-  bool stores = false;                     ///< from registers to memory
+  std::optional<OffsetList> offset;        ///< offset in the tensor
+  bool stores = false;                     ///< whether it moves from registers to memory
   std::optional<IndexedDim> indexed = {};  ///< none of the tile's own dimensions is along it
   /// How a stored element is combined with the one in memory; it replaces that if there is none.
   std::optional<ReduceOp> combines = {};
@@ -34,7 +34,7 @@ struct RegisterMove {
 struct CopyMove {
   VarId view, tensor;
   std::optional<OffsetList> view_offset, offset;
-  std::optional<IndexedDim> indexed = {};  ///< in the view
+  std::optional<IndexedDim> indexed = {};  ///< indexed dimension of the view
 };
 
 using TileMove = std::variant<RegisterMove, CopyMove>;

@@ -98,7 +98,7 @@ bool check_scales(const RegisterOperand& scales, const RegisterOperand& matrix, 
   std::int64_t& extent = wanted[wanted.size() - dim];
   if (extent % shared != 0) {
     return error(Code::dot_shapes,
-                 fmt::format("{} elements share a scale of {}; k = {} is no multiple", shared,
+                 fmt::format("{} elements share a scale of {}; k = {} is not a multiple", shared,
                              to_string(type.dtype), extent));
   }
   extent /= shared;

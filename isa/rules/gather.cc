@@ -39,10 +39,11 @@ std::optional<MemoryTensor> memory_tensor(const TensorOperand& operand, std::str
   auto& diagnostic = context.error(
       Code::wrong_operand_kind, slot,
       fmt::format("{} is a register tile; registers have no addresses, so `{}` works on views of "
-                  "global memory and on shared tiles",
+                  "global memory and on shared tensors",
                   context.name(tile.var), mnemonic));
-  add_note(diagnostic,
-           "store it to a shared tile first; a small table that all threads hold is for `Lookup`");
+  add_note(
+      diagnostic,
+      "store it to a shared tensor first; a small table that all threads hold is for `Lookup`");
   return std::nullopt;
 }
 

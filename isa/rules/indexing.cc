@@ -69,7 +69,7 @@ RuleResult result_types(const LoadScalar& inst, const RuleContext& context) {
   const auto kind = scalar_kind(*dtype);
   if (!kind) {
     add_note(context.error(Code::type_mismatch, position_of(&LoadScalar::src),
-                           fmt::format("an element of {} is no scalar; scalars are read from "
+                           fmt::format("an element of {} is not a scalar; scalars are read from "
                                        "integers and f32",
                                        to_string(*dtype))),
              "a register tile of one element can be converted: `LoadScalar(Cast(x, f32))`");

@@ -83,7 +83,7 @@ RuleResult result_types(const Lookup& inst, const RuleContext& context) {
       table.layout.size() > most_entries) {
     auto& diagnostic = context.error(
         Code::layout_mismatch, position_of(&Lookup::table),
-        fmt::format("{} is no table: it has one dimension of at most {} entries, all of which "
+        fmt::format("{} is not a table: it has one dimension of at most {} entries, all of which "
                     "every thread holds",
                     context.name(inst.table.var), most_entries));
     note_operand(diagnostic, inst.table, context);

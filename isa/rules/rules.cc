@@ -22,7 +22,7 @@ struct WantedKind<RegisterOperand> {
 template <>
 struct WantedKind<SharedOperand> {
   using Type = SharedType;
-  static constexpr std::string_view name = "a shared tile";
+  static constexpr std::string_view name = "a shared tensor";
 };
 template <>
 struct WantedKind<GlobalOperand> {

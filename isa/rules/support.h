@@ -51,8 +51,8 @@ void note_operand(Diagnostic& diagnostic, RegisterOperand operand, const RuleCon
 [[nodiscard]] bool check_index_type(RegisterOperand index, std::size_t slot,
                                     const RuleContext& context);
 
-/// The same as check_offset for a tile that an index places. Of a tensor of rank 1 the tile may
-/// have any shape, since no dimension of the tensor is left.
+/// Checks the offset of a tile that an index places, as check_offset does. Where the tensor has
+/// rank 1 the tile may have any shape, since no dimension of the tensor is left.
 [[nodiscard]] bool check_indexed_offset(const std::optional<OffsetList>& offset, int tensor_rank,
                                         int tile_rank, std::size_t slot,
                                         const RuleContext& context);

@@ -186,7 +186,7 @@ Bits unit_tanh(Bits x) {
   const int e = exponent(x);
   if (e < -8) return x;
   if (e >= 3) return sign(x) | one;
-  // Of each binade: the bits behind the point that the unit reads, and its first segment.
+  // For each binade: the bits behind the point that the unit reads, and its first segment.
   constexpr std::uint8_t points[] = {25, 24, 23, 23, 22, 22, 21, 20, 20, 20, 18};
   constexpr std::uint8_t firsts[] = {0, 1, 2, 3, 5, 7, 11, 15, 19, 27, 43};
   const int point = points[e + 8];

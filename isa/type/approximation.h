@@ -27,7 +27,7 @@ struct ApproximateOperation {
   ApproximateFunction function;
   bool ftz;
 };
-/// Of an operation of the class UnaryClass::approximation.
+/// The unit's operation for one of the class UnaryClass::approximation.
 [[nodiscard]] constexpr ApproximateOperation approximate_operation(UnaryOp op) {
   switch (op) {
     case UnaryOp::ex2_approx:

@@ -2,8 +2,8 @@
 // argument, 627 segments in 5,016 bytes.
 //
 // Source: derived by the project from what an H100 gives for whole binades of arguments. One set
-// of coefficients alone explains all results of a segment. Those of rcp, rsqrt, ex2, lg2 and sin
-// equal the tables of the model of NVIDIA's first unified GPUs in envytools (nvhw, by M.
+// of coefficients alone explains all results of a segment. The tables of rcp, rsqrt, ex2, lg2 and
+// sin equal the tables of the model of NVIDIA's first unified GPUs in envytools (nvhw, by M.
 // Koscielnicki), which names the structure; those of sqrt and tanh were not published before.
 #pragma once
 

@@ -30,7 +30,7 @@ bool is_nan(const DType& type, std::uint64_t code) {
   return type.is_float() && decode(type, code).is_nan();
 }
 
-/// The order of the values that are no NaN, -0 before +0.
+/// The order of the values that are not NaN, -0 before +0.
 std::int64_t rank(const DType& type, std::uint64_t code) {
   if (type.is_float()) {
     const auto magnitude =

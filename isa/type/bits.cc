@@ -32,6 +32,9 @@ std::uint8_t merge(std::uint8_t old, unsigned shift, unsigned count, std::uint64
 }  // namespace
 
 std::uint64_t get_bits(const std::uint8_t* stream, std::size_t bit_offset, unsigned n) {
+  const std::size_t first = bit_offset / 8;
+  const auto first_shift = static_cast<unsigned>(bit_offset % 8);
+  if (first_shift + n <= 8) return (stream[first] >> first_shift) & low_mask(n);
   std::uint64_t value = 0;
   for_each_byte(bit_offset, n,
                 [&](std::size_t byte, unsigned shift, unsigned count, unsigned done) {
@@ -42,6 +45,12 @@ std::uint64_t get_bits(const std::uint8_t* stream, std::size_t bit_offset, unsig
 }
 
 void put_bits(std::uint8_t* stream, std::size_t bit_offset, unsigned n, std::uint64_t value) {
+  const auto first_shift = static_cast<unsigned>(bit_offset % 8);
+  if (first_shift + n <= 8) {
+    std::uint8_t& byte = stream[bit_offset / 8];
+    byte = merge(byte, first_shift, n, value);
+    return;
+  }
   for_each_byte(bit_offset, n,
                 [&](std::size_t byte, unsigned shift, unsigned count, unsigned done) {
                   stream[byte] = merge(stream[byte], shift, count, value >> done);

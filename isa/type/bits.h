@@ -23,8 +23,8 @@ namespace tilevm::isa {
 /// Writes the low n (1..64) bits of `value`; all other bits of the stream stay.
 void put_bits(std::uint8_t* stream, std::size_t bit_offset, unsigned n, std::uint64_t value);
 
-/// The same when other host threads may write neighbouring bits of the first and the last byte at
-/// the same time: partial bytes change through compare-and-swap.
+/// Packs one element when other host threads may write neighbouring bits of the first and the last
+/// byte at the same time: partial bytes change through compare-and-swap.
 void put_bits_atomic(std::uint8_t* stream, std::size_t bit_offset, unsigned n, std::uint64_t value);
 
 /// Unpacks `out.size()` elements of n bits, the first at `bit_offset`.

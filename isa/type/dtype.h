@@ -55,11 +55,11 @@ struct DType {
 
   /// Exponent bias of a float: 2^(E-1) - 1.
   [[nodiscard]] constexpr int bias() const { return (1 << (exponent_bits - 1)) - 1; }
-  /// Of a float: whether a code has a sign bit, the highest one.
+  /// For a float: whether a code has a sign bit, the highest one.
   [[nodiscard]] constexpr bool has_sign() const { return bits > exponent_bits + mantissa_bits; }
   /// Whether the type is a float without one.
   [[nodiscard]] constexpr bool is_unsigned_float() const { return is_float() && !has_sign(); }
-  /// Of a float: whether exponent field 0 holds zero and subnormals. Without a mantissa it is a
+  /// For a float: whether exponent field 0 holds zero and subnormals. Without a mantissa it is a
   /// power of two as all others are.
   [[nodiscard]] constexpr bool has_zero() const { return mantissa_bits > 0; }
   /// The exponent of the least normal number of a float.

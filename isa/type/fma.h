@@ -8,7 +8,7 @@
 
 namespace tilevm::isa {
 
-/// a * b + c, rounded once; integers wrap. Of types that have it.
+/// a * b + c, rounded once; integers wrap. The type must have it.
 [[nodiscard]] std::uint64_t apply_fma(const DType& type, std::uint64_t a, std::uint64_t b,
                                       std::uint64_t c);
 

@@ -10,8 +10,9 @@
 
 namespace tilevm::isa {
 
-/// A function on f32, where M is the machine that computes, and on numbers. Those that IEEE 754
-/// rounds are their own definition on f64. An operation that is a function has a specialisation.
+/// A function on f32, where M is the machine that computes, and on numbers. The operations that
+/// IEEE 754 rounds are their own definition on f64. An operation that is a function has a
+/// specialisation.
 template <UnaryOp op>
 struct Function;
 

@@ -355,7 +355,7 @@ TILEVM_FUNCTION Bits power_of(Bits x, Bits y) {
   return scaled<M>(p, static_cast<int>(t - magic));
 }
 
-/// Of a number: 0 if it is no integer, 1 if it is odd, 2 if it is even.
+/// The parity of a number: 0 if it is not an integer, 1 if it is odd, 2 if it is even.
 TILEVM_FUNCTION Bits parity(Bits y) {
   const Bits exponent = magnitude(y) >> 23;  // less than 127: below 1
   const Bits shift = exponent < 127 ? 0 : exponent > 150 ? 24 : exponent - 127;
@@ -367,7 +367,7 @@ TILEVM_FUNCTION Bits parity(Bits y) {
 }
 
 /// As IEEE 754 has it: 1 if y is 0 or x is 1, whatever the other is; NaN for a negative number x
-/// and y that is no integer.
+/// and y that is not an integer.
 template <class M>
 TILEVM_FUNCTION Bits pow(Bits x, Bits y) {
   const Bits a = magnitude(x), b = magnitude(y), kind = parity(y);

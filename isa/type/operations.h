@@ -51,7 +51,7 @@ enum class UnaryOp : std::uint8_t {
   rcp,
   floor,
   ceil,
-  round,  ///< to the nearest integer, ties to even
+  round,  ///< rounding to the nearest integer, ties to even
   trunc,
   erf,
   exp2_approximate,
@@ -79,7 +79,7 @@ enum class BinaryClass : std::uint8_t {
   bit_by_bit,  ///< each bit of the result comes from the same bits of the operands
   shift,
   comparison,
-  power,     ///< of floats, by way of f32 (isa/type/function_sequences.h)
+  power,     ///< power of floats, computed in f32 (isa/type/function_sequences.h)
   quotient,  ///< what a PTX instruction gives for a / b (isa/type/approximation.h)
 };
 [[nodiscard]] constexpr BinaryClass class_of(BinaryOp op) {
@@ -132,9 +132,9 @@ enum class BinaryClass : std::uint8_t {
 enum class UnaryClass : std::uint8_t {
   negation,
   magnitude,
-  function,       ///< of floats, by way of f32 (function.h)
-  ieee_function,  ///< one that IEEE 754 rounds correctly, on f64 as well
-  integral,       ///< of floats: an integer near the value
+  function,       ///< function of floats, computed in f32 (function.h)
+  ieee_function,  ///< function that IEEE 754 rounds correctly, on f64 as well
+  integral,       ///< integer near a float's value
   approximation,  ///< what a PTX instruction `.approx` gives (isa/type/approximation.h)
 };
 [[nodiscard]] constexpr UnaryClass class_of(UnaryOp op) {

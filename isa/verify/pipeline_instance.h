@@ -13,7 +13,7 @@ namespace tilevm::isa {
 inline constexpr std::int64_t max_pipeline_extent = std::int64_t{1} << 40;
 
 struct PipelineInstance {
-  std::vector<Shape> shapes;  ///< of Pipeline::tensors
+  std::vector<Shape> shapes;  ///< shapes of Pipeline::tensors
   std::vector<Launch> launches;
 };
 

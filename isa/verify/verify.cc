@@ -75,7 +75,7 @@ class KernelVerifier {
     for_each_variable(expr, [&](VarId var) {
       use(var, span);
       TILEVM_CHECK(std::holds_alternative<ScalarType>(kernel_.variable(var).type),
-                   "an expression of a variable that is no scalar");
+                   "an expression of a variable that is not a scalar");
     });
   }
 
@@ -183,7 +183,7 @@ class KernelVerifier {
     }
   }
 
-  /// A tile in shared memory must fit its tensor. What constants exclude is no part of the kernel,
+  /// A tile in shared memory must fit its tensor. What constants exclude is not part of the kernel,
   /// and may have tiles that do not.
   void check_shared_tile(const InstStmt& stmt, const RuleContext& context) {
     const std::optional<TileMove> move = tile_move(stmt);
@@ -485,7 +485,7 @@ class KernelVerifier {
   bool types_hold_ = true;  ///< every instruction passed its type rule so far
   int depth_ = 0;
   int loops_ = 0;
-  std::int64_t copies_ = 1;  ///< that `unroll` of the loops around makes
+  std::int64_t copies_ = 1;  ///< number of copies that `unroll` of the loops around makes
 };
 
 void plan_accesses(const Kernel& kernel, const Target& target, KernelInfo& info) {

@@ -110,8 +110,8 @@ class PipelineVerifier {
   const Pipeline& pipeline_;
   const std::vector<std::vector<PointerUse>>& uses_;
   Diagnostics& diagnostics_;
-  std::vector<bool> written_;  ///< or an input
-  std::vector<bool> stored_;   ///< by a kernel
+  std::vector<bool> written_;  ///< whether the tensor is written, or an input
+  std::vector<bool> stored_;   ///< whether a kernel stores to the tensor
 };
 
 }  // namespace

@@ -86,7 +86,7 @@ at("reset").onclick = () => {
 at("stop").onclick = () => {
   endDebugger();
   client.stop();
-  client.ready.then(() => say("stopped; the module begins anew"), () => {});
+  client.ready.then(() => say("stopped; the module begins again"), () => {});
 };
 at("target").onchange = showCuda;
 for (const id of ["explain", "prelude"]) {

@@ -12,7 +12,7 @@ const methods = {
   async command({ words, files, wanted }) {
     await engine.start();
     for (const [path, data] of Object.entries(files || {})) {
-      engine.files[path] = data;  // a module that begins anew has it, too
+      engine.files[path] = data;  // a module that begins again has it, too
       engine.write(path, data);
     }
     for (const path of wanted || []) engine.remove(path);

@@ -18,7 +18,8 @@ from ._parameter import Parameter
 from ._reports import Page
 
 __all__ = ["Diagnostic", "Error", "Kernel", "Launch", "Layout", "LimitError", "Note", "Page", "Parameter", "ProgramError",
-           "UnavailableError", "UsageError", "from_triton", "kernel", "load", "loads", "pack", "programs", "unpack", "version"]
+           "UnavailableError", "UsageError", "from_triton", "kernel", "load", "load_checkpoint", "loads", "pack", "pack_checkpoint",
+           "programs", "unpack", "version"]
 __version__ = version()
 
 
@@ -34,3 +35,19 @@ def from_triton(*arguments: Any, **named: Any) -> Any:
     from . import triton
 
     return triton.from_triton(*arguments, **named)
+
+
+def load_checkpoint(path: Any) -> Any:
+    """A checkpoint that others quantised, read module by module: a folder of safetensors files, one such file, or a GGUF file
+    (docs/guides/checkpoints.md). Returns a tilevm.checkpoints.Checkpoint."""
+    from . import checkpoints
+
+    return checkpoints.load_checkpoint(path)
+
+
+def pack_checkpoint(source: Any, destination: Any, progress: Any = None) -> Path:
+    """Writes a folder of weights in packed form, from any checkpoint that load_checkpoint reads; an interrupted run goes on,
+    and nothing is written over."""
+    from . import checkpoints
+
+    return checkpoints.pack_checkpoint(source, destination, progress)

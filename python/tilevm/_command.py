@@ -14,7 +14,7 @@ from ._library import HERE
 
 
 def path() -> str:
-    """Of the command: $TILEVM_COMMAND, that of the package, that beside the library, that on PATH."""
+    """The command is the first of these: $TILEVM_COMMAND, that of the package, that beside the library, that on PATH."""
     named = os.environ.get("TILEVM_COMMAND")
     beside = pathlib.Path(os.environ.get("TILEVM_LIBRARY", "/")).parent / "tilevm"
     for candidate in (named, HERE / "bin" / "tilevm", beside, shutil.which("tilevm")):

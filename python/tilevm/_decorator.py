@@ -20,7 +20,7 @@ def kernel(function: Callable[..., Any] | None = None, /, **options: Any) -> Any
     """Makes a kernel of the docstring of a function: `@tilevm.kernel`, or with options of loads(), `@tilevm.kernel(N=4)`.
 
     Messages name lines and columns of the Python file. Parameters of the function, if it has any, are those of the
-    kernel, in order: all, or all that are no pure outputs. The kernel has the function's name and docstring.
+    kernel, in order: all, or all that are not pure outputs. The kernel has the function's name and docstring.
     UsageError: they are others, or the function has no docstring, or statements after it, which would never run.
     """
     return _make(function, options) if function is not None else lambda given: _make(given, options)
@@ -62,7 +62,7 @@ def _check_parameters(function: Callable[..., Any], made: Kernel) -> None:
     needed = [p.name for p in made.parameters if p.scalar or p.input or not p.output]
     if parameters and list(parameters) not in (every, needed):
         raise UsageError(f"`{name}` has the parameters {', '.join(parameters)}, and the kernel `{made.name}` has "
-                         f"{', '.join(every)}; name these, or all that are no pure outputs ({', '.join(needed)}), or none")
+                         f"{', '.join(every)}; name these, or all that are not pure outputs ({', '.join(needed)}), or none")
 
 
 def _check_body(name: str, node: Any) -> None:

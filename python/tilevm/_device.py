@@ -61,7 +61,7 @@ def _from_interface(name: str, value: Any) -> DeviceArray:
     if hasattr(value, "__dlpack_device__"):
         device = int(value.__dlpack_device__()[1])
     shape = tuple(int(extent) for extent in facts["shape"])
-    # Two-byte and one-byte types that NumPy lacks come as bytes without a meaning.
+    # Two-byte and one-byte types that are missing in NumPy come as bytes without a meaning.
     plain = f"void{8 * dtype.itemsize}" if dtype.kind == "V" else dtype.name
     return DeviceArray(plain, shape, strides, int(pointer or 0), device, bool(read_only), facts.get("stream"))
 
@@ -81,7 +81,7 @@ def device_array(name: str, value: Any, stream: int) -> DeviceArray:
 
 
 def device_dtypes_of(name: str) -> tuple[str, ...]:
-    """The names of dtypes_of(), and what `__cuda_array_interface__` calls types that NumPy lacks."""
+    """The names of dtypes_of(), and what `__cuda_array_interface__` calls types that are missing in NumPy."""
     known = dtypes_of(name)
     return known if len(known) == 1 or is_packed(name) else (*known, known[1].replace("uint", "void"))
 
@@ -115,7 +115,7 @@ def check_device_array(parameter: Parameter, array: DeviceArray, device: int, in
     if array.pointer == 0 and 0 not in array.shape:
         raise UsageError(f"{name} has no memory: its storage was freed; pass a tensor that is still in use")
     if array.pointer % 16 != 0:
-        raise UsageError(f"{name} begins at {array.pointer:#x}, which is no multiple of 16 bytes; pass a copy, as "
+        raise UsageError(f"{name} begins at {array.pointer:#x}, which is not a multiple of 16 bytes; pass a copy, as "
                          "`x.clone()`")
 
 

@@ -1,4 +1,4 @@
-"""DLPack's description of a tensor, read without a framework: types that NumPy lacks have their codes here."""
+"""DLPack's description of a tensor, read without a framework: types that are missing in NumPy have their codes here."""
 
 from __future__ import annotations
 

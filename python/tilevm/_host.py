@@ -35,7 +35,7 @@ def _plain_dtype(type_: str) -> Any:
 
 
 def dtype_of(type_: str) -> Any:
-    """NumPy's type of elements, of ml_dtypes where NumPy lacks it. ImportError: ml_dtypes is not installed."""
+    """NumPy's type of elements, of ml_dtypes where it is missing in NumPy. ImportError: ml_dtypes is not installed."""
     if type_ not in ML_NAMES:
         return _plain_dtype(type_)
     import ml_dtypes
@@ -165,7 +165,7 @@ def zeros_for(parameter: Parameter, in_torch: bool, codes: bool) -> HostArray:
 
 
 def torch_zeros(parameter: Parameter, codes: bool, device: Any) -> Any:
-    """A tensor of torch for an output. UsageError: this torch lacks its type."""
+    """A tensor of torch for an output. UsageError: this torch does not have its type."""
     torch = sys.modules["torch"]
     name = codes_name(parameter.type) if codes or is_packed(parameter.type) else dtypes_of(parameter.type)[0]
     dtype = getattr(torch, name, None)

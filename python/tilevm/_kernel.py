@@ -79,7 +79,7 @@ class Kernel(Reports):
         return names[0], tuple(found)
 
     def _with_parameters(self, parameters: tuple[Parameter, ...]) -> Kernel:
-        """The same program, which takes tensors of other shapes that have as many elements. It is pickled as it was."""
+        """The program for tensors of other shapes that have as many elements. It is pickled as it was."""
         other = Kernel.__new__(Kernel)
         other.__dict__.update(self.__dict__, parameters=parameters, _launches=threading.local())
         return other
@@ -91,25 +91,28 @@ class Kernel(Reports):
     def __repr__(self) -> str:
         return f"<tilevm kernel {self.name}({', '.join(f'{p.name}: {p}' for p in self.parameters)})>"
 
-    def __call__(self, *arguments: Any, backend: str | None = None, stream: Any = None, checks: str | None = None,
-                 threads: int = 0, max_steps: int = 0, **named: Any) -> Any:
+    def __call__(self, *arguments: Any, engine: str | None = None, stream: Any = None, checks: str | None = None,
+                 threads: int = 0, max_steps: int = 0, backend: str | None = None, **named: Any) -> Any:
         """Runs on arrays of the host, or launches on tensors of a GPU.
 
-        Takes all parameters in order, or all that are no pure outputs, which are then made, as zeros; scalars of a
+        Takes all parameters in order, or all that are not pure outputs, which are then made, as zeros; scalars of a
         pipeline that the shapes of tensors tell may be left out. Returns the output, or a tuple of them: tensors of
-        torch where an argument is one. Arrays of the host run on `backend`: sim (the default), emu, or cuda, which copies
+        torch where an argument is one. Arrays of the host run on `engine`: sim (the default), emu, or cuda, which copies
         them; `checks`, `threads` and `max_steps` are those of the simulator. One array for two parameters is one memory,
         as on a GPU. Tensors of a GPU are launched there without copies, on `stream` or the framework's current one, and
-        nothing waits.
+        nothing waits. `backend` is the old name of `engine`.
 
         UsageError: an argument does not fit. ProgramError: the program has a fault. LimitError: too many steps.
         """
+        if engine is not None and backend is not None:
+            raise UsageError("`engine` and `backend`, its old name, are both given")
+        engine = engine or backend
         parameters, values = self._bind(arguments, named)
         model = self._device_tensor(parameters, values)
         if model is not None:
-            return self._launch_on(parameters, values, model, backend, stream)
+            return self._launch_on(parameters, values, model, engine, stream)
         call = self._host_call(parameters, values)
-        self._run(backend or "sim", call, Options(checks, threads, max_steps))
+        self._run(engine or "sim", call, Options(checks, threads, max_steps))
         results = [result_of(call.arrays[place]) for place in call.outputs]
         return results[0] if len(results) == 1 else tuple(results)
 
@@ -216,11 +219,11 @@ class Kernel(Reports):
         """
         return Launch(self, device)
 
-    def _launch_on(self, parameters: tuple[Parameter, ...], values: list[Any], model: Any, backend: str | None,
+    def _launch_on(self, parameters: tuple[Parameter, ...], values: list[Any], model: Any, engine: str | None,
                    stream: Any) -> Any:
-        if backend not in (None, "cuda"):
+        if engine not in (None, "cuda"):
             place = next(p for p, value in zip(parameters, values) if value is model)
-            raise UsageError(f"`{place.name}` is on a GPU, and `{backend}` reads memory of the host; pass x.cpu()")
+            raise UsageError(f"`{place.name}` is on a GPU, and `{engine}` reads memory of the host; pass x.cpu()")
         device = _device_index(model)
         number = current_stream(model, device) if stream is None else stream_of(stream)
         if any(value is None for value in values):
@@ -266,17 +269,17 @@ class Kernel(Reports):
             call.arrays[place] = array
         return call
 
-    def _run(self, backend: str, given: Call, options: Options) -> Outcome:
+    def _run(self, engine: str, given: Call, options: Options) -> Outcome:
         program = self._program.handle
-        if backend == "cuda":
+        if engine == "cuda":
             program = self._program_for(-1)
         packed = given.packed
-        call: tuple[Any, ...] = (program, self.name.encode(), text_of(backend, "`backend`"), packed, len(packed))
+        call: tuple[Any, ...] = (program, self.name.encode(), text_of(engine, "`engine`"), packed, len(packed))
         if threading.current_thread() is not threading.main_thread():
             return _finish(LIBRARY.tilevm_run_with(*call, run_options(*options, None)), options.reports)
         # The main thread waits where Ctrl-C reaches it, and then asks the run to end. A run on a GPU ends by itself;
         # until then it keeps memory of its own.
-        private = _private_memory(given) if backend == "cuda" else {}
+        private = _private_memory(given) if engine == "cuda" else {}
         control = Control()
         call = (*call, run_options(*options, control.handle))
         answer: list[Any] = []
@@ -297,7 +300,7 @@ class Kernel(Reports):
             ended.acquire()
         except BaseException:
             control.stop()
-            ended.acquire(timeout=0.1 if backend == "cuda" else 5)
+            ended.acquire(timeout=0.1 if engine == "cuda" else 5)
             raise
         if isinstance(answer[0], BaseException):
             raise answer[0].with_traceback(None)

@@ -87,7 +87,7 @@ class Launch:
         self._fast = self._find_fast()
 
     def _find_fast(self) -> Any:
-        """The same by the extension tilevm_fast, where it is installed and $TILEVM_FAST is not 0; else None."""
+        """A launch by the extension tilevm_fast, where it is installed and $TILEVM_FAST is not 0; else None."""
         if os.environ.get("TILEVM_FAST") == "0" or not self._tensors:
             return None
         import importlib

@@ -12,7 +12,7 @@ class Layout:
     """A layout of registers or memory: `Layout("local(2, 1).spatial(8, 4)")`.
 
     `*` composes, `/` divides, `layout[i, j]` is (thread, local) of an element in registers or its offset in memory.
-    Layouts are equal if their canonical texts are. ProgramError: the text is no layout.
+    Layouts are equal if their canonical texts are. ProgramError: the text is not a layout.
     """
 
     def __init__(self, text: str) -> None:

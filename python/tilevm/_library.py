@@ -87,7 +87,7 @@ LIBRARY = _open()
 
 
 def version() -> str:
-    """Of the library: "0.1.0"."""
+    """The library's version: "0.2.0"."""
     return str(LIBRARY.tilevm_version().decode())
 
 

@@ -26,7 +26,7 @@ from ._types import is_packed
 from ._kernel import Kernel, load, loads
 from ._launch import Launch
 from ._packing import pack_codes
-from ._tuned import bits_of, constants_of, zero_of
+from ._tuned import bits_of, constants_of, program_type, zero_of
 
 DEQUANTIZE = "dequantize.tile"
 _registered: Any = None
@@ -79,6 +79,28 @@ def typed_codes(codes: torch.Tensor, type_: str, inputs: int, outputs: int) -> A
         signed = codes.view(torch.int8) if type_ == "i8" else codes
         return signed.view(inputs, outputs)
     return codes.numpy().view("int8" if type_ == "i8" else "uint8").reshape(inputs, outputs)
+
+
+def current_gpu() -> tuple[str, str]:
+    """The name and the architecture ("sm_90") of torch's GPU, as choose() takes them; both "" where there is none."""
+    if not torch.cuda.is_available():
+        return "", ""
+    return torch.cuda.get_device_name(), "sm_{}{}".format(*torch.cuda.get_device_capability())
+
+
+def program_codes(codes: torch.Tensor, type_: str, program: str, inputs: int, outputs: int) -> torch.Tensor:
+    """Packed codes as those of the type that a program has for a type: u4 with its zero in the middle is i4 with the first
+    bit inverted. Bits after the last code stay zero."""
+    import numpy
+
+    if program_type(program, type_) == type_:
+        return codes
+    bits = bits_of(type_)
+    first = pack_codes(numpy.full(8, 1 << bits - 1, "uint8"), bits)
+    pattern = torch.from_numpy(first).to(codes.device).repeat(-(-codes.numel() // bits))
+    codes = codes ^ pattern[:codes.numel()]
+    codes[-1] &= 0xff >> 8 * codes.numel() - inputs * outputs * bits
+    return codes
 
 
 def dequantize(codes: torch.Tensor, scale: torch.Tensor, inputs: int, type_: str, group: int) -> torch.Tensor:

@@ -13,7 +13,7 @@ from ._types import ML_NAMES, SMALL_INTEGERS, SMALL_NAMES
 def _bits_of(dtype: str) -> int:
     known = re.fullmatch(r"[iub]([1-8])|f([3-8])(?:e\d+m\d+u?)", dtype)
     if known is None:
-        raise ValueError(f"`{dtype}` is no type of 1 to 8 bits, as u4, i6, b1 or f6e3m2 are")
+        raise ValueError(f"`{dtype}` is not a type of 1 to 8 bits, as u4, i6, b1 or f6e3m2 are")
     return int(known[1] or known[2])
 
 

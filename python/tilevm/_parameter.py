@@ -27,7 +27,7 @@ class Parameter(NamedTuple):
 
 
 def type_bits(name: str) -> int:
-    """Of an element: 16 of "bf16", 6 of "f6e3m2", 4 of "u4"."""
+    """The bits of an element: 16 of "bf16", 6 of "f6e3m2", 4 of "u4"."""
     digits = ""
     for letter in name.lstrip("abcdefghijklmnopqrstuvwxyz"):
         if not letter.isdigit():

@@ -1,7 +1,7 @@
 """Programs that are texts within Python files: lines and columns of messages are those of the files.
 
 A program of a docstring is opened under the name of the Python file, with as many empty lines before it as the file has.
-So its lines are those of the file. Columns lack the indentation of the docstring, which is added here.
+So its lines are those of the file. Columns come without the indentation of the docstring, which is added here.
 """
 
 from __future__ import annotations
@@ -62,7 +62,7 @@ def place_of(node: ast.FunctionDef | ast.AsyncFunctionDef | None, path: str) -> 
 
 
 def margin_of(lines: list[str], column: int | None = None) -> int:
-    """How many columns the lines after the first one lose. Where the first one is no empty line, the program begins in the
+    """How many columns the lines after the first one lose. Where the first one is not an empty line, the program begins in the
     `column` of the docstring; without it, in that of the others, or one step less if they are the first one's block."""
     least = min((len(line) - len(line.lstrip()) for line in lines[1:] if line.strip()), default=0)
     if not lines[0].strip():

@@ -101,8 +101,8 @@ class Reports:
         return Page(html or "", None)
 
     def diff(self, a: str = "sim", b: str = "emu", *arguments: Any, seed: int = 0, **inputs: Any) -> dict[str, Any]:
-        """Two backends bit by bit; `exact` says whether they agree (docs/guides/diff.md)."""
-        options = ["--backends", f"{a},{b}", "--seed", str(seed)]
+        """Two engines bit by bit; `exact` says whether they agree (docs/guides/diff.md)."""
+        options = ["--engines", f"{a},{b}", "--seed", str(seed)]
         return dict(self._command("diff", options, arguments, inputs, statuses=(0, 1)))
 
     def bench(self, *arguments: Any, repeat: int = 30, warm: bool = False, baseline: str | None = None,

@@ -21,7 +21,7 @@ from ._library import HERE
 
 PIPELINED = "matmul_quantized_pipelined.tile"
 PROGRAMS = (PIPELINED, "quantized_matmul/few_rows.tile", "quantized_matmul/many_rows.tile")
-PROBLEM = ("M", "N", "K", "Q", "GROUP", "W", "ZERO", "T", "ZEROS")  # constants that are no choice
+PROBLEM = ("M", "N", "K", "Q", "GROUP", "W", "ZERO", "T", "ZEROS")  # constants that are not choice
 
 
 class Plan(NamedTuple):
@@ -49,10 +49,10 @@ class Row(NamedTuple):
 
 
 def bits_of(type_: str) -> int:
-    """Of a type of weights. UsageError: it has not 1 to 8 bits."""
+    """The bits of a type of weights. UsageError: it has not 1 to 8 bits."""
     digits = re.match(r"[iufb](\d+)", type_)
     if digits is None or not 1 <= int(digits[1]) <= 8:
-        raise UsageError(f"`{type_}` is no type of 1 to 8 bits, as u4, i6, f6e3m2 and b1 are")
+        raise UsageError(f"`{type_}` is not a type of 1 to 8 bits, as u4, i6, f6e3m2 and b1 are")
     return int(digits[1])
 
 
@@ -88,7 +88,7 @@ def _device_of(line: dict[str, Any]) -> str:
 
 
 def _lines(file: pathlib.Path) -> list[dict[str, Any]]:
-    """The objects of a table; no file has none. UsageError: it is no table."""
+    """The objects of a table; no file has none. UsageError: it is not a table."""
     try:
         text = file.read_text()
     except FileNotFoundError:
@@ -107,7 +107,7 @@ def _lines(file: pathlib.Path) -> list[dict[str, Any]]:
         except (KeyError, TypeError, ValueError) as error:
             if number == len(lines) and not whole:
                 break  # `tilevm tune` was interrupted in it
-            raise UsageError(f"{file}, line {number}, is no result of `tilevm tune` and no crossover ({error!r}); "
+            raise UsageError(f"{file}, line {number}, is not a result of `tilevm tune` and no crossover ({error!r}); "
                              "correct or remove it") from None
     return found
 
@@ -148,7 +148,7 @@ def _row(line: dict[str, Any], source: str) -> Optional[Row]:
 
 
 def _rows(file: pathlib.Path, device: str, architecture: str = "") -> Iterator[Row]:
-    """Those of a device, and of others of an architecture ("": of none)."""
+    """The rows of a device, and of others of an architecture ("": of none)."""
     for number, line in enumerate(_lines(file), 1):
         if line.get("command") == "crossover":
             continue

@@ -8,9 +8,9 @@ from ._parameter import Parameter, type_bits
 
 NUMPY_NAMES = {"f16": "float16", "f32": "float32", "f64": "float64", "i8": "int8", "i16": "int16", "i32": "int32",
                "i64": "int64", "u8": "uint8", "u16": "uint16", "u32": "uint32", "u64": "uint64"}
-# Of ml_dtypes, torch and JAX, with elements of whole bytes; NumPy alone has their codes.
+# The names of ml_dtypes, torch and JAX, with elements of whole bytes; NumPy alone has their codes.
 ML_NAMES = {"bf16": "bfloat16", "f8e4m3": "float8_e4m3fn", "f8e5m2": "float8_e5m2", "f8e8m0": "float8_e8m0fnu"}
-# Of ml_dtypes, an element a byte; here they are packed.
+# The names of ml_dtypes, an element a byte; here they are packed.
 SMALL_NAMES = {"i1": "int1", "i2": "int2", "i4": "int4", "u1": "uint1", "u2": "uint2", "u4": "uint4",
                "f4e2m1": "float4_e2m1fn", "f6e2m3": "float6_e2m3fn", "f6e3m2": "float6_e3m2fn"}
 SMALL_INTEGERS = tuple(name for name in SMALL_NAMES.values() if "int" in name)

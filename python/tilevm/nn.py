@@ -13,22 +13,16 @@ import numpy
 import torch
 
 from ._errors import UsageError
-from ._operator import dequantize, kernel_of, register, typed_codes, values_of
+from ._operator import current_gpu, dequantize, kernel_of, program_codes, register, typed_codes, values_of
 from ._packing import pack_codes
 from ._tuned import PIPELINED, Plan, bits_of, choose, crossover, program_type
 
-__all__ = ["Plan", "QuantizedLinear", "choose", "crossover", "quantize"]
+__all__ = ["ColumnParallel", "GroupedLinear", "HalfLinear", "PackedLinear", "Plan", "QuantizedExperts", "QuantizedLinear", "Recipe",
+           "RowParallel", "choose", "convert", "crossover", "from_pretrained", "layer_of", "parallel_layer", "quantize"]
 register()
 _quantized_linear = torch.ops.tilevm.quantized_linear.default  # looked up once
 _differentiable = torch.ops.tilevm.differentiable_quantized_linear.default
 LARGEST = 65504.0  # of float16
-
-
-def current_gpu() -> tuple[str, str]:
-    """The name and the architecture ("sm_90") of torch's GPU, as choose() takes them; both "" where there is none."""
-    if not torch.cuda.is_available():
-        return "", ""
-    return torch.cuda.get_device_name(), "sm_{}{}".format(*torch.cuda.get_device_capability())
 
 
 class QuantizedLinear(torch.nn.Module):
@@ -86,7 +80,7 @@ class QuantizedLinear(torch.nn.Module):
         """Rounds the weights of a layer: the largest of a group decides its scale, each takes the nearest value.
         `options` are others of the constructor.
 
-        UsageError: a weight that is no finite number, or a weight or bias that float16 does not hold.
+        UsageError: a weight that is not a finite number, or a weight or bias that float16 does not hold.
         """
         layer = cls(linear.in_features, linear.out_features, type, group, linear.bias is not None, **options)
         weight = linear.weight.detach().float().cpu().numpy()
@@ -107,15 +101,7 @@ class QuantizedLinear(torch.nn.Module):
         """Puts codes and scales into the order in which the kernel reads them; after `weight_q` or `scale` was changed.
         On a GPU the kernels run there."""
         type_ = program_type(self.plan.program, self.weight_type)
-        codes = self.weight_q
-        if type_[0] == "i" and self.weight_type[0] == "u":  # a zero in the middle is an inverted first bit
-            bits = bits_of(type_)
-            first = pack_codes(numpy.full(8, 1 << bits - 1, "uint8"), bits)
-            pattern = torch.from_numpy(first).to(codes.device).repeat(-(-codes.numel() // bits))
-            codes = codes ^ pattern[:codes.numel()]
-            # Bits after the last code stay zero.
-            spare = 8 * codes.numel() - self.in_features * self.out_features * bits
-            codes[-1] &= 0xff >> spare
+        codes = program_codes(self.weight_q, self.weight_type, self.plan.program, self.in_features, self.out_features)
         self._fill(self.tiles, "transform_q", typed_codes(codes, type_, self.in_features, self.out_features))
         if self._takes_plain_scales:
             self.scales.copy_(self.scale)
@@ -174,7 +160,7 @@ def _scale_of(largest: Any, most: float) -> Any:
 def quantize(weight: Any, type: str, group: int) -> tuple[Any, Any]:
     """Codes and float16 scales of a matrix [in, out]: groups along the first dimension, each value the nearest one.
 
-    UsageError: a weight that is no finite number, or that float16 does not hold.
+    UsageError: a weight that is not a finite number, or that float16 does not hold.
     """
     _check_weights(weight, "weight")
     values = values_of(type).astype("float32")
@@ -195,3 +181,11 @@ def quantize(weight: Any, type: str, group: int) -> tuple[Any, Any]:
         nearer = above - (wanted - ordered[above - 1] < ordered[above] - wanted)
         codes[g * group:(g + 1) * group] = order[nearer]
     return codes, scale
+
+
+# They import this module's layer.
+from ._convert import HalfLinear, Recipe, convert  # noqa: E402
+from ._experts import GroupedLinear, QuantizedExperts  # noqa: E402
+from ._packed_linear import PackedLinear, layer_of  # noqa: E402
+from ._parallel import ColumnParallel, RowParallel, parallel_layer  # noqa: E402
+from ._transformers import from_pretrained  # noqa: E402

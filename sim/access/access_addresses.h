@@ -46,7 +46,7 @@ class AccessGrid {
 
   const isa::AccessPlan* plan_;
   std::int64_t threads_;
-  std::shared_ptr<const LayoutParts> parts_;  ///< of a tile in registers
+  std::shared_ptr<const LayoutParts> parts_;  ///< parts of the layout of a tile in registers
 };
 
 /// A tile in a tensor, as far as it is known before the run.
@@ -56,8 +56,9 @@ struct TilePosition {
                Wrapping wrapping = Wrapping::allowed);
 
   std::vector<ScalarCode> offsets;
-  std::vector<int> tile_dims;         ///< by the tensor's dimension: the tile's along it, or -1
-  std::vector<std::int64_t> extents;  ///< by the tensor's dimension: the tile's along it, or 1
+  std::vector<int> tile_dims;  ///< dimension of the tile along each dimension of the tensor, or -1
+  /// Extent of the tile along each dimension of the tensor, or 1.
+  std::vector<std::int64_t> extents;
 
   /// Where the tile begins; false if that faults. Far origins are clamped and stay outside.
   [[nodiscard]] bool find_origin(const BlockState& state, Coordinates& origin) const;
@@ -74,7 +75,7 @@ class GlobalAddresses {
   GlobalAddresses(const TilePosition& position, const GlobalView& view, unsigned bits,
                   const Coordinates& origin);
 
-  /// The same tile elsewhere along a dimension.
+  /// The tile moved along a dimension.
   [[nodiscard]] GlobalAddresses moved(std::size_t dim, std::int64_t by) const {
     Coordinates origin = origin_;
     origin[dim] = moved_index(origin[dim], by);

@@ -20,14 +20,14 @@ namespace tilevm::sim {
 struct GlobalAccess {
   std::string_view mnemonic;
   std::string view_name;
-  std::uint32_t statement = 0;  ///< in Plan::memory_statements
-  std::string tile_name;        ///< of a StoreGlobal
+  std::uint32_t statement = 0;  ///< index in Plan::memory_statements
+  std::string tile_name;        ///< name of a StoreGlobal's tile
   Span view_span{}, span{};
   std::size_t view = 0;  ///< slot
   isa::DType dtype;
   Tile tile;
   std::shared_ptr<const LayoutParts> parts;
-  std::size_t table = 0;  ///< in Scratch::tables
+  std::size_t table = 0;  ///< index in Scratch::tables
   // By dimension of the view:
   std::vector<ScalarCode> offsets;    ///< where the tile begins
   std::vector<int> tile_dims;         ///< the tile's dimension along it, or -1
@@ -36,8 +36,9 @@ struct GlobalAccess {
   /// ahead may go past the end.
   std::vector<bool> counts;
   std::shared_ptr<const IndexedAccess> indexed;  ///< null if no index places elements
-  std::optional<isa::ReduceOp> combines{};       ///< of a store: with the elements of memory
-  Combination combination = 0;                   ///< how, as a number
+  /// Operation by which a store combines its elements with memory's.
+  std::optional<isa::ReduceOp> combines{};
+  Combination combination = 0;  ///< how, as a number
 };
 
 /// What the access of a footprint does.

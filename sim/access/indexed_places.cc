@@ -146,7 +146,7 @@ FoundPlaces find_shared_runs(const IndexedAccess& access, const IndexedTable& ta
 std::int64_t index_value(const IndexedTile& tile, std::size_t thread, std::size_t place,
                          const RegisterSlab& registers) {
   const Tile& index = tile.index;
-  // Of a copy, the place counts through all threads; each begins with a byte of its own.
+  // The place in a copy counts through all threads; each begins with a byte of its own.
   const auto lane = thread * index.locals + static_cast<std::size_t>(tile.index_places[place]);
   const std::uint8_t* const own =
       registers.at(index.offset + lane / index.locals * index.thread_bytes);

@@ -18,7 +18,7 @@ namespace tilevm::sim {
 /// The index of an instruction, prepared.
 struct IndexedAccess {
   IndexedTile tile;
-  std::size_t table = 0;  ///< in Scratch::indexed_tables
+  std::size_t table = 0;  ///< index in Scratch::indexed_tables
   std::string index_name;
 };
 
@@ -33,7 +33,7 @@ struct IndexedAccess {
 [[nodiscard]] std::vector<std::int64_t> index_numbers(const isa::Shape& index,
                                                       const isa::Shape& shape);
 
-/// The same for a copy of a tile of `shape`, which one thread holds in row-major order.
+/// The places of a copy of a tile of `shape`, which one thread holds in row-major order.
 [[nodiscard]] IndexedTile indexed_copy(const isa::IndexedDim& indexed,
                                        const isa::RegisterType& index, std::size_t offset,
                                        const isa::Shape& shape);
@@ -58,9 +58,9 @@ struct FoundPlaces {
 [[nodiscard]] FoundPlaces read_index(const IndexedAccess& access, const IndexedTable& table,
                                      std::int64_t begin, std::int64_t extent, Context& context);
 
-/// The same for a tile in a shared tensor whose table has offsets (SharedOffsets): finds the runs
-/// of the tile, `moved` bits after those of the table, instead of IndexedPlaces::along. Not to be
-/// used if an index is outside.
+/// The runs of a tile in a shared tensor whose table has offsets (SharedOffsets): finds the runs of
+/// the tile, `moved` bits after those of the table, instead of IndexedPlaces::along. Not to be used
+/// if an index is outside.
 [[nodiscard]] FoundPlaces find_shared_runs(const IndexedAccess& access, const IndexedTable& table,
                                            std::int64_t begin, std::uint32_t moved,
                                            Context& context);

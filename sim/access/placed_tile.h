@@ -12,8 +12,8 @@ namespace tilevm::sim {
 
 /// Where a tile lies in its buffer if all of its elements exist and strides give their places.
 struct StridedPlace {
-  TileTable* table = nullptr;   ///< of the elements' offsets; null: each element is located
-  std::uint64_t base_bits = 0;  ///< of the tile's first element
+  TileTable* table = nullptr;   ///< offsets of the elements; null: each element is located
+  std::uint64_t base_bits = 0;  ///< position of the tile's first element, in bits
 };
 
 [[nodiscard]] inline StridedPlace find_strided_place(const GlobalAccess& access,

@@ -29,8 +29,8 @@ struct SemaphoreAccess {
 class TurnLog {
  public:
   struct Store {
-    std::uint64_t block = 0;      ///< its rank in the launch order
-    std::uint32_t statement = 0;  ///< in Plan::memory_statements
+    std::uint64_t block = 0;      ///< rank of the block in the launch order
+    std::uint32_t statement = 0;  ///< index in Plan::memory_statements
     std::uint32_t value = 0;      ///< the element's new value
   };
   void stored(const MemoryAddress& address, const Store& store) { stores_[address] = store; }

@@ -23,9 +23,9 @@ namespace tilevm::sim {
 /// by one thread.
 struct SharedAccess {
   std::string_view mnemonic;
-  std::string tensor;           ///< its name
-  Span span{};                  ///< of the statement
-  std::uint32_t statement = 0;  ///< in Plan::memory_statements
+  std::string tensor;           ///< name of the tensor
+  Span span{};                  ///< range of the statement
+  std::uint32_t statement = 0;  ///< index in Plan::memory_statements
   SharedTileLayout geometry;
   std::uint64_t tensor_bits = 0;  ///< where the tensor begins
   std::size_t tensor_number = 0;  ///< among the kernel's shared tensors
@@ -34,10 +34,11 @@ struct SharedAccess {
   std::vector<ScalarCode> offsets;
   Tile tile;
   std::shared_ptr<const LayoutParts> parts;
-  std::size_t table = 0;                         ///< in Scratch::shared_tables
+  std::size_t table = 0;                         ///< index in Scratch::shared_tables
   std::shared_ptr<const IndexedAccess> indexed;  ///< null if no index places elements
-  std::optional<isa::ReduceOp> combines{};       ///< of a store: with the elements of memory
-  Combination combination = 0;                   ///< how, as a number
+  /// Operation by which a store combines its elements with memory's.
+  std::optional<isa::ReduceOp> combines{};
+  Combination combination = 0;  ///< how, as a number
 };
 
 /// A tile of `shape` at `offset` in the shared tensor `var`.

@@ -94,7 +94,7 @@ class TileInView {
     bit_ = offset * access_.tile.bits;
     return true;
   }
-  /// Of the element found last: whether it is in the buffer, its first bit, and its index.
+  /// The element found last: whether it is in the buffer, its first bit, and its index.
   [[nodiscard]] bool in_buffer() const {
     return bit_ >= 0 && bit_ + access_.tile.bits <= buffer_bits();
   }

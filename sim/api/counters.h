@@ -19,8 +19,8 @@
 
 namespace tilevm::sim {
 
-/// Where an access goes. Of an asynchronous copy (cp.async) only the reads are counted; its writes
-/// to shared memory depend on when the data arrives.
+/// Where an access goes. An asynchronous copy (cp.async) counts its reads only; its writes to
+/// shared memory depend on when the data arrives.
 enum class Traffic : std::uint8_t {
   global_load,
   global_copy,
@@ -63,7 +63,7 @@ inline constexpr std::size_t traffic_count = enumerator_count<Traffic>();
 /// Sums over the requests of some accesses.
 struct AccessCount {
   std::uint64_t requests = 0;  ///< accesses of a warp with at least one active thread
-  std::uint64_t bytes = 0;     ///< that the active threads request
+  std::uint64_t bytes = 0;     ///< bytes that the active threads request
   /// Global: distinct sectors of 32 bytes. Shared: wavefronts, the passes that the 32 banks need.
   std::uint64_t transfers = 0;
   /// Global: sectors that the L1 cache looks up. They differ from `transfers` only for 16-byte
@@ -86,7 +86,7 @@ AccessCounts& operator+=(AccessCounts& counts, const AccessCounts& other);
 struct StatementCount {
   Span span{};
   std::size_t instruction = 0;   ///< index in isa::Instruction
-  std::uint64_t executions = 0;  ///< by blocks
+  std::uint64_t executions = 0;  ///< number of executions by blocks
   AccessCounts accesses{};
   std::string mma{};                   ///< a Dot: "m16n8k16 f32.f16.f16.f32" (D, A, B, C)
   std::uint64_t mma_instructions = 0;  ///< executed by warps

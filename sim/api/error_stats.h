@@ -1,5 +1,5 @@
 // How far results are from what they would be without rounding: sums and maxima of errors
-// (docs/reference/semantics.md, Shadow evaluation).
+// (docs/reference/checks.md, Shadow evaluation).
 #pragma once
 
 #include <array>
@@ -32,7 +32,7 @@ class FixedSum {
 /// An element of a tile or a tensor.
 struct ErrorLocation {
   std::array<std::int64_t, 3> block{};  ///< x, y, z
-  std::uint64_t element = 0;            ///< in row-major order
+  std::uint64_t element = 0;            ///< index in row-major order
 
   friend bool operator==(const ErrorLocation&, const ErrorLocation&) = default;
 };
@@ -58,9 +58,9 @@ struct ErrorSpread {
 
 /// What comparing the elements of a tile with their references gave.
 struct ErrorStats {
-  std::uint64_t elements = 0;    ///< that were compared
+  std::uint64_t elements = 0;    ///< number of elements that were compared
   std::uint64_t not_finite = 0;  ///< NaN or Inf in result or reference; in no spread
-  ErrorSpread ulp;               ///< in units of the last place
+  ErrorSpread ulp;               ///< errors in units of the last place
   ErrorSpread relative;          ///< only where the reference is not 0, unless both are
 
   ErrorStats& operator+=(const ErrorStats& other);
@@ -83,7 +83,7 @@ class ErrorMeter {
  private:
   bool is_float_;
   int mantissa_bits_;
-  int least_exponent_, largest_exponent_;  ///< of normal numbers
+  int least_exponent_, largest_exponent_;  ///< exponents of normal numbers
 };
 
 }  // namespace tilevm::sim

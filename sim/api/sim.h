@@ -10,6 +10,7 @@
 #include <array>
 #include <cstddef>
 #include <cstdint>
+#include <memory>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -97,8 +98,8 @@ inline constexpr std::array<NamedCheck, 10> named_checks{{
 struct Completion {
   enum class Time : std::uint8_t {
     latest,    ///< when its group is waited for
-    earliest,  ///< at once
-    random,    ///< at some time between, and in any order, by the seed
+    earliest,  ///< copies arrive at once
+    random,    ///< copies arrive at some time between, in any order, by the seed
   };
   Time time = Time::latest;
   std::uint64_t seed = 0;
@@ -127,6 +128,11 @@ struct BlockOrder {
 
 inline constexpr std::uint64_t default_max_steps = std::uint64_t{1} << 28;
 
+/// Prepared kernels of one program, kept from launch to launch (sim/launch/kept_plans.h).
+class KeptPlans;
+/// For Options::plans.
+[[nodiscard]] std::shared_ptr<KeptPlans> keep_plans(const isa::VerifiedProgram& program);
+
 struct Options {
   int threads = 0;  ///< host threads; 0: all cores
   /// Statements that one block may execute; the default takes seconds where they are the cheapest.
@@ -146,6 +152,8 @@ struct Options {
   Trace trace{};
   Probes probes{};
   Progress* progress = nullptr;  ///< told how many blocks have ended, if there is one
+  /// Where a kernel is prepared once; null, or of another program: for this launch alone.
+  std::shared_ptr<KeptPlans> plans = nullptr;
 };
 
 /// Why a run stopped: an error of the program with its span, and the block and thread that met it.
@@ -167,10 +175,10 @@ struct BarrierUse {
 struct StatementErrors {
   Span span{};
   std::size_t instruction = 0;  ///< index in isa::Instruction
-  isa::DType dtype;             ///< of the result, as is the shape
+  isa::DType dtype;             ///< element type of the result, as is the shape
   isa::Shape shape;
-  ErrorStats own;          ///< against the exact result of its operands as they are
-  ErrorStats accumulated;  ///< against the shadow values
+  ErrorStats own;          ///< errors against the exact result of its operands as they are
+  ErrorStats accumulated;  ///< errors against the shadow values
 };
 
 /// Bits [begin, end) of a buffer.
@@ -188,8 +196,8 @@ struct StoredBits {
 /// A StoreGlobal of the text.
 struct StoreUse {
   Span span{};
-  std::uint64_t executed = 0;  ///< by blocks
-  std::uint64_t outside = 0;   ///< of these: with the whole tile outside of the view
+  std::uint64_t executed = 0;  ///< number of executions by blocks
+  std::uint64_t outside = 0;   ///< number of these with the whole tile outside of the view
 };
 
 /// A statement of the text that named elements outside of its view: by an index without a colon, or
@@ -197,25 +205,25 @@ struct StoreUse {
 struct OutsideUse {
   Span span{};
   std::string_view mnemonic;
-  std::string view;                 ///< its name
+  std::string view;                 ///< name of the view
   bool indexed = false;             ///< whether an index tile named them
   std::uint64_t count = 0;          ///< executions; of an index tile, elements
-  std::size_t dim = 0;              ///< of the first: the dimension of the view
-  std::int64_t index = 0;           ///< of the first: the index along `dim`
-  std::int64_t extent = 0;          ///< of the view along `dim`
-  std::vector<std::int64_t> block;  ///< of the first: the block that comes first in the order
+  std::size_t dim = 0;              ///< dimension of the view in which the first one left it
+  std::int64_t index = 0;           ///< index of the first along `dim`
+  std::int64_t extent = 0;          ///< extent of the view along `dim`
+  std::vector<std::int64_t> block;  ///< block that comes first in the order
 };
 
 struct Report {
-  std::optional<Fault> fault;  ///< of the block that comes first in the order; x is fastest
+  std::optional<Fault> fault;  ///< fault of the block that comes first in the order; x is fastest
   Counters counters;
   isa::LaunchPrints prints;          ///< up to the fault
-  std::vector<BarrierUse> barriers;  ///< in the order of the text; empty if not checked
+  std::vector<BarrierUse> barriers;  ///< uses in the order of the text; empty if not checked
   /// By the caller's buffer, and in the order of the text; empty unless Checks::unwritten and
   /// Checks::races are on.
   std::vector<StoredBits> stored;
   std::vector<StoreUse> stores;
-  std::vector<OutsideUse> outside;     ///< in the order of the text
+  std::vector<OutsideUse> outside;     ///< uses in the order of the text
   std::array<std::int64_t, 3> grid{};  ///< the extents
   /// In the order of the text; empty unless Options::keep_shadow.
   std::vector<StatementErrors> errors;

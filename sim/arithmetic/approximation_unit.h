@@ -16,6 +16,7 @@
 #endif
 
 #include "isa/type/approximation_tables.h"
+#include "sim/arithmetic/approximation_ex2.h"
 #include "sim/arithmetic/float_bits.h"
 #include "sim/arithmetic/lanes.h"
 
@@ -43,15 +44,15 @@ TILEVM_INLINE Bits exact_product(Bits a, float b) { return as_bits(as_float(a) *
 
 // ---- The unit -----------------------------------------------------------------------------------
 
-/// What a block of arguments is reduced to. Of the square's argument of 17 bits, the upper 16.
+/// What a block of arguments is reduced to. The upper 16 bits of the square's argument of 17 bits.
 struct Reduced {
   Lanes segment, low;
   std::array<std::uint16_t, most> high, square;
 };
 
 /// approximation::truncated_square of 2 x: with x = a 2^8 + b, a^2 / 2 and the parts of a b that
-/// are products of four bits by four and of three by three. Those of three lack their two low
-/// columns, which a carry of theirs would join.
+/// are products of four bits by four and of three by three. The products of three miss their two
+/// low columns, which a carry of theirs would join.
 TILEVM_INLINE std::uint16_t square_of(std::uint16_t x) {
   const auto high = [x](unsigned a, unsigned b) { return (x & a) * (x & b) >> 16; };
   const unsigned a = x >> 8;
@@ -107,7 +108,7 @@ TILEVM_INLINE double number(Bits x) { return static_cast<double>(static_cast<Int
 struct Argument {
   Bits segment, low, high;
 };
-/// Of 17 low bits.
+/// The argument of 17 low bits.
 TILEVM_INLINE Argument argument(Bits f) { return {f >> 17, f & 0x1ffffU, (f & 0x1ffffU) >> 1}; }
 
 struct Rcp {
@@ -246,7 +247,8 @@ constexpr TanhSegments tanh_segments() {
 
 struct Tanh {
   static constexpr TanhSegments segments = tanh_segments();
-  /// Of the binades from 2^-8 on: the bits behind the point that the unit reads, the first segment.
+  /// For each binade from 2^-8 on: the bits behind the point that the unit reads, the first
+  /// segment.
   static constexpr std::array<Bits, 16> points{25, 24, 23, 23, 22, 22, 21, 20, 20, 20, 18};
   static constexpr std::array<Bits, 16> firsts{0, 1, 2, 3, 5, 7, 11, 15, 19, 27, 43};
   TILEVM_INLINE static Bits binade(Bits x) {
@@ -330,7 +332,7 @@ struct Lookup<SimdLevel::avx512> {
 
 /// The unit's function on a block of at most `most` lanes, in place.
 template <class F>
-struct Unit {
+struct UnitLoops {
   template <SimdLevel level>
   TILEVM_INLINE static void run(Bits* x, std::size_t n) {
     Reduced r;
@@ -342,6 +344,27 @@ struct Unit {
     for (std::size_t i = 0; i < n; ++i) {
       x[i] = F::finish(x[i], constants[i], slopes[i], r.low[i], r.square[i]);
     }
+  }
+};
+
+template <class F>
+struct Unit : UnitLoops<F> {};
+
+/// Whole registers of x, which has room for `most` lanes.
+template <>
+struct Unit<Ex2> {
+  template <SimdLevel level>
+  TILEVM_INLINE static void run(Bits* x, std::size_t n) {
+#if defined(__x86_64__)
+    if constexpr (level != SimdLevel::portable) {
+      constexpr std::size_t together = 32;
+      static_assert(most % together == 0);
+      const std::size_t whole = (n + together - 1) / together * together;
+      for (std::size_t i = n; i < whole; ++i) x[i] = 0;
+      return level == SimdLevel::avx512 ? ex2_avx512(x, whole) : ex2_avx2(x, whole);
+    }
+#endif
+    UnitLoops<Ex2>::run<level>(x, n);
   }
 };
 

@@ -19,7 +19,7 @@ template <class Lane>
 TILEVM_INLINE std::int64_t extend(Lane code, unsigned bits) {
   return static_cast<std::int64_t>(std::uint64_t{code} << (64 - bits)) >> (64 - bits);
 }
-/// The same for lanes of at most 32 bits, in 32.
+/// The loop for lanes of at most 32 bits, in 32.
 template <class Lane>
 TILEVM_INLINE std::int32_t extend_word(Lane code, unsigned bits) {
   return static_cast<std::int32_t>(std::uint32_t{code} << (32 - bits)) >> (32 - bits);

@@ -83,7 +83,7 @@ inline constexpr std::uint32_t f32_infinity = 0x7f800000;
 struct SmallFloat {
   explicit SmallFloat(const isa::DType& type);
   std::uint32_t mantissa_bits;
-  std::uint32_t sign_shift;     ///< of the sign; without one, the width
+  std::uint32_t sign_shift;     ///< position of the sign; without one, the width
   std::uint32_t unsigned_mask;  ///< all ones without a sign
   std::uint32_t scale;          ///< f32: 2^(127 - bias)
   std::uint32_t infinity;       ///< magnitude of Inf; none: beyond all

@@ -14,7 +14,7 @@ struct IndexLanes {
   const std::uint8_t* lanes;
   std::size_t count;
   std::int64_t begin;
-  std::int64_t extent;  ///< of the dimension
+  std::int64_t extent;  ///< extent of the dimension
 };
 
 /// along[i] is index i in the tensor, or -1 if that is outside.

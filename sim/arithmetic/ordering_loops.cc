@@ -39,7 +39,7 @@ struct Order {
 
   int room;          ///< bits of the lane above the code
   Lane used;         ///< mask of the bits that have a meaning (tf32)
-  Lane last_number;  ///< the greatest magnitude that is no NaN, at the top of the lane
+  Lane last_number;  ///< the greatest magnitude that is not a NaN, at the top of the lane
   Lane nan = 0;      ///< the canonical NaN
 
   [[nodiscard]] TILEVM_INLINE Lane at_top(Lane code) const {

@@ -31,7 +31,7 @@ struct AbsInteger {
   }
 };
 
-/// Of an IEEE float that fills its lane: flips or clears the sign bit.
+/// The sign of an IEEE float that fills its lane: flips or clears the sign bit.
 template <class Lane, bool clear>
 struct OnSign {
   Lane infinity;

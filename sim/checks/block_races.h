@@ -65,7 +65,7 @@ struct BlockPair {
 class BlockRaceDetector final : public AccessSink {
  public:
   static constexpr std::uint64_t nobody = std::numeric_limits<std::uint64_t>::max();
-  /// At most this many blocks are told apart.
+  /// At most this many blocks are distinguished.
   static constexpr std::uint64_t max_blocks = std::numeric_limits<std::uint32_t>::max() - 1;
 
   /// `uses` by buffer; elements are made of granules of 2^granule_shift bits.
@@ -87,7 +87,7 @@ class BlockRaceDetector final : public AccessSink {
     OwnerMap<std::uint32_t> writers;  ///< the earliest block, counted from 1
     /// The two earliest blocks, the first in the low half.
     OwnerMap<std::uint64_t> readers;
-    /// Those that combined in one way, for each way that blocks have combined in so far.
+    /// The blocks that combined in one way, for each way that blocks have combined in so far.
     std::vector<std::pair<Combination, OwnerMap<std::uint64_t>>> combiners;
     std::uint64_t granules = 0;
     bool is_read = false;

@@ -100,7 +100,7 @@ void explain_order(const GroupRace& race, Context& context) {
 bool report_group_race(const GroupRace& race, Context& context) {
   const SharedAccess& access = *race.resolved.access;
   const bool in_flight = race.earlier.is_chain() && !race.lacks_fence;
-  const Code code = race.lacks_fence ? Code::missing_fence
+  const Code code = race.lacks_fence ? Code::proxy_not_fenced
                     : in_flight      ? Code::in_flight_access
                                      : Code::race;
   const std::string elements = elements_text(race.elements, access.tensor),

@@ -18,7 +18,7 @@ namespace tilevm::sim {
 /// The operands of an instruction of which marks may be ignored, and what finds the marks.
 struct NeutralElements {
   std::vector<Tile> tiles;
-  std::function<void(Context&)> clear_marks;  ///< of neutral elements of `tiles`
+  std::function<void(Context&)> clear_marks;  ///< clears marks of neutral elements of `tiles`
 };
 
 /// What a code leaves unchanged: every element with which `op` combines it.
@@ -27,7 +27,7 @@ struct NeutralElements {
 [[nodiscard]] NeutralElements neutral_elements(const isa::Reduce& inst, const Preparation&);
 [[nodiscard]] NeutralElements neutral_elements(const isa::Scan& inst, const Preparation&);
 [[nodiscard]] NeutralElements neutral_elements(const isa::Fma& inst, const Preparation&);
-/// Of a product the zeros of its matrices and scales.
+/// The neutral elements of a product are the zeros of its matrices and scales.
 [[nodiscard]] NeutralElements neutral_in_product(const isa::ProductOperands& operands,
                                                  const Preparation& preparation);
 template <isa::ProductInstruction Inst>

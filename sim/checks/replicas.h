@@ -18,7 +18,7 @@ namespace tilevm::sim {
 /// What the comparison of replicas in a View's result needs.
 struct ReplicaCheck {
   Tile tile;
-  std::vector<std::int32_t> first_holders;  ///< by thread
+  std::vector<std::int32_t> first_holders;  ///< first holder of each value, by thread
   std::shared_ptr<const LayoutParts> parts;
   std::string name;
   Span span{};

@@ -3,6 +3,9 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cstddef>
+#include <cstdint>
+#include <vector>
 
 #include "sim/checks/granules.h"
 #include "sim/checks/group_races.h"
@@ -12,6 +15,14 @@
 
 namespace tilevm::sim {
 namespace {
+
+/// Bits of a vector are set by words, where a loop would set each.
+void fill_granules(std::vector<bool>& granules, std::uint64_t begin, std::uint64_t end,
+                   bool value) {
+  const auto first = granules.begin();
+  std::fill(first + static_cast<std::ptrdiff_t>(begin), first + static_cast<std::ptrdiff_t>(end),
+            value);
+}
 
 /// Whether a pending copy writes a granule.
 bool fills(const PendingCopy& copy, std::uint64_t granule, Context& context) {
@@ -82,7 +93,7 @@ bool check_copy(const ResolvedAccess& destination, Context& context) {
   if (shared.in_flight.empty()) return true;
   return for_each_granules(destination, 0, context.settings.granule_shift,
                            [&](std::uint64_t begin, std::uint64_t end) {
-                             for (; begin < end; ++begin) shared.in_flight[begin] = true;
+                             fill_granules(shared.in_flight, begin, end, true);
                              return true;
                            });
 }
@@ -132,9 +143,7 @@ void end_flight(const PendingCopy& copy, Context& context) {
       resolve_at(copy.plan->destination, copy.shared_origin, context);
   static_cast<void>(for_each_granules(destination, 0, context.settings.granule_shift,
                                       [&](std::uint64_t begin, std::uint64_t end) {
-                                        for (; begin < end; ++begin) {
-                                          shared.in_flight[begin] = false;
-                                        }
+                                        fill_granules(shared.in_flight, begin, end, false);
                                         return true;
                                       }));
 }

@@ -8,6 +8,7 @@
 #include <string>
 #include <string_view>
 #include <unordered_map>
+#include <utility>
 #include <vector>
 
 #include "sim/checks/equal_indices.h"
@@ -203,11 +204,38 @@ bool report_race(const ResolvedAccess& resolved, SharedUse use, Context& context
   return false;
 }
 
+/// Whether no two elements of a tile have one place, but for those of one thread that an index
+/// places there. False as well where a table of the places would be large.
+bool is_disjoint(const ResolvedAccess& resolved, const Context& context) {
+  const SharedAccess& access = *resolved.access;
+  const RunTable& table = *resolved.runs.table;
+  const unsigned bits = access.tile.bits;
+  const std::size_t places = context.state.shared.bytes.size() * 8 / bits + 1;
+  constexpr std::size_t most_places = std::size_t{1} << 17;
+  if (places > most_places) return false;
+  std::vector<std::uint32_t> writers(places, 0);
+  const bool may_repeat = access.indexed != nullptr;
+  const std::uint64_t base = resolved.runs.base_bits - access.tensor_bits;
+  for (const std::int32_t first : access.parts->first_threads) {
+    const auto t = static_cast<std::size_t>(first);
+    const auto writer = static_cast<std::uint32_t>(first) + 1;
+    for (std::size_t r = 0; r < table.runs; ++r) {
+      const std::uint64_t begin = (base + table.run_bits[t * table.runs + r]) / bits;
+      if (begin + table.run_elements > places) return false;
+      for (std::uint64_t place = begin; place < begin + table.run_elements; ++place) {
+        const std::uint32_t other = std::exchange(writers[place], writer);
+        if (other != 0 && !(may_repeat && other == writer)) return false;
+      }
+    }
+  }
+  return true;
+}
+
 }  // namespace
 
 /// Elements that only share a byte are exempt: a store keeps the other bits of the byte.
 bool check_overlap(const ResolvedAccess& resolved, SharedUse use, Context& context) {
-  if (!resolved.runs.table->overlaps) return true;
+  if (!resolved.runs.table->overlaps || is_disjoint(resolved, context)) return true;
   const SharedAccess& access = *resolved.access;
   struct Writer {
     std::size_t thread, local;
@@ -257,7 +285,7 @@ void explain_shared_address(const SharedAccess& access, const isa::Index& index,
     if (layout.offset(other) != offset || other == index) continue;
     add_note(context.fault->diagnostic,
              fmt::format("the layout of `{}` gives {} and {} one address: if they are to be "
-                         "different elements, mend its strides first",
+                         "different elements, fix its strides first",
                          access.tensor, element_text(access.tensor, index),
                          element_text(access.tensor, other)));
     return;

@@ -49,7 +49,7 @@ void explain_conflicting_access(const ConflictingAccess& other, std::uint32_t st
 void explain_combinations(const AccessType& mine, const AccessType& other, Context& context);
 
 /// Adds a note to a fault if the layout gives the element of this index and another one the same
-/// address: then no barrier and no wait is what lacks.
+/// address: then the layout is the cause, not a missing barrier or wait.
 void explain_shared_address(const SharedAccess& access, const isa::Index& index, Context& context);
 
 /// Empties the history, as after a barrier.

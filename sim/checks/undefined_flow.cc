@@ -96,7 +96,7 @@ std::vector<bool> undefined_lines(const Matrices& matrices, std::size_t dim,
   return found;
 }
 
-/// Those of several matrices together; `first` becomes the first that has an undefined element.
+/// The lines of several matrices together; `first` becomes the first that has an undefined element.
 std::vector<bool> undefined_lines(const std::vector<Matrices>& matrices, std::size_t dim,
                                   const UndefinedRegisters& undefined, const Tile*& first) {
   std::vector<bool> found;
@@ -142,7 +142,7 @@ struct ProductTransfer {
 /// of b that the places choose, and on c[.., m, n].
 struct SparseProductTransfer {
   Matrices a, places, b;
-  isa::RegisterLayout places_layout, b_layout;  ///< of rank 3
+  isa::RegisterLayout places_layout, b_layout;  ///< layouts of rank 3
   Tile c;
   Matrices d;
 
@@ -210,7 +210,7 @@ std::vector<std::size_t> rows_of(const isa::RegisterLayout& layout, const std::v
 /// A row of the source makes an element of each result.
 struct ReductionTransfer {
   Tile source;
-  std::vector<std::size_t> row_of;  ///< by thread and place of the source
+  std::vector<std::size_t> row_of;  ///< row by thread and place of the source
   std::size_t rows = 0;
   struct Result {
     Tile tile;
@@ -245,8 +245,8 @@ struct ReductionTransfer {
 struct ScanTransfer {
   Tile source, result;
   bool exclusive = false;
-  std::vector<std::size_t> row_of;  ///< by thread and place
-  std::vector<std::int64_t> along;  ///< likewise: the index along the row
+  std::vector<std::size_t> row_of;  ///< row by thread and place
+  std::vector<std::int64_t> along;  ///< index along the row, by thread and place
   std::size_t rows = 0;
 
   void operator()(Context& context) const {

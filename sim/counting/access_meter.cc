@@ -27,7 +27,7 @@ using isa::AccessForm;
 struct Addresses {
   std::optional<GlobalAddresses> global;
   std::optional<SharedAddresses> shared;
-  const RegisterSlab* registers = nullptr;  ///< with the index
+  const RegisterSlab* registers = nullptr;  ///< slab with the index
 };
 
 /// A thread of a warp in one of its accesses: the first bit and the length.

@@ -25,7 +25,7 @@ struct MeterInputs {
   [[nodiscard]] std::size_t offset_of(isa::VarId tile) const {
     return registers != nullptr ? registers->offset(tile) : 0;
   }
-  /// Of a tile in registers.
+  /// The grid of a tile in registers.
   [[nodiscard]] AccessGrid grid(const isa::RegisterType& tile) const {
     return {info.access_plan(stmt), info.num_threads, tables.parts(tile.layout)};
   }

@@ -19,7 +19,7 @@ namespace tilevm::sim {
 struct GlobalSide {
   TilePosition position;
   std::size_t view = 0;  ///< slot
-  unsigned bits = 0;     ///< of an element
+  unsigned bits = 0;     ///< bits of an element
 };
 
 /// The tile in shared memory.
@@ -34,7 +34,7 @@ struct SharedSide {
 struct MeteredAccess {
   std::int64_t id = 0;
   AccessGrid grid;
-  bool stores = false;  ///< from registers to memory
+  bool stores = false;  ///< whether it moves from registers to memory
   std::optional<GlobalSide> global;
   std::optional<SharedSide> shared;
   std::optional<IndexedTile> indexed{};  ///< if an index says where elements are

@@ -36,7 +36,7 @@ class AccessCapture final : public AccessObserver {
   [[nodiscard]] bool orders_blocks() const;
 
   std::optional<GlobalFootprint> in_global;
-  const std::uint8_t* buffer = nullptr;  ///< behind the footprint
+  const std::uint8_t* buffer = nullptr;  ///< buffer that holds the footprint
   std::optional<Shared> in_shared;
 };
 

@@ -1,4 +1,4 @@
-// What a debugger can be told, as values. Text becomes commands in vm/debug.
+// The commands of a debugger, as values. Text becomes commands in vm/debug.
 #pragma once
 
 #include <array>
@@ -24,7 +24,7 @@ struct Selection {
   std::string tensor;
   std::vector<Range> ranges;  ///< one a dimension; none: the whole tensor
   std::optional<std::int64_t> thread;
-  std::string text;  ///< as the user wrote it
+  std::string text;  ///< text as the user wrote it
 };
 
 namespace command {
@@ -67,9 +67,9 @@ struct FocusThread {
   std::optional<std::int64_t> thread;
 };
 struct Break {
-  std::optional<NamedLine> line;  ///< else the name
-  std::string name;               ///< of a kernel, a function or an instruction
-  ExpressionPtr condition;        ///< or null
+  std::optional<NamedLine> line;  ///< line, if the stop is not at a name
+  std::string name;               ///< name of a kernel, a function or an instruction
+  ExpressionPtr condition;        ///< condition, or null
   std::uint64_t ignore = 0;       ///< hits that do not stop
   bool temporary = false;
 };
@@ -77,7 +77,7 @@ struct Watch {
   Selection what;
   /// Instead of a part of the tensor: the elements in bytes [begin, end) of its memory.
   std::optional<std::size_t> begin, end;
-  ExpressionPtr condition = {};  ///< or null
+  ExpressionPtr condition = {};  ///< condition, or null
   std::uint64_t ignore = 0;      ///< changes that do not stop
 };
 /// All of them without a number.

@@ -110,7 +110,7 @@ void Machine::publish_segments() {
 /// A fault as `tilevm run` reports it.
 Fault Machine::met(Fault fault, std::uint64_t rank) const {
   fault.block = launch().launch().block_index(rank);
-  std::string met = fmt::format("met by block [{}]", fmt::join(fault.block, ", "));
+  std::string met = fmt::format("in block [{}]", fmt::join(fault.block, ", "));
   if (fault.thread) met += fmt::format(", thread {}", *fault.thread);
   add_note(fault.diagnostic, std::move(met));
   return fault;

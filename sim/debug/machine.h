@@ -22,7 +22,7 @@ namespace tilevm::sim::debug {
 /// A write to global memory: bytes [begin, end) of a buffer include all of what was written. If
 /// `pitch` is not 0 these are rows: of each `pitch` bytes the first `row`.
 struct GlobalWrite {
-  Moment moment = 0;  ///< after the step
+  Moment moment = 0;  ///< moment after the step
   const std::uint8_t* buffer = nullptr;
   std::size_t begin = 0, end = 0, row = 0, pitch = 0;
 
@@ -42,12 +42,12 @@ class WriteLog final : public AccessObserver {
   static constexpr std::size_t most_writes = std::size_t{1} << 20;
 
   Pages pages;         ///< saved since the last snapshot
-  Moment moment = 0;   ///< after the step that runs
-  Moment written = 0;  ///< after the last step that wrote global memory
+  Moment moment = 0;   ///< moment after the step that runs
+  Moment written = 0;  ///< moment after the last step that wrote global memory
   /// Each write of the run so far, in order, unless there were more than most_writes.
   std::vector<GlobalWrite> history;
   bool complete = true;                ///< whether `history` has them all
-  AccessObserver* listener = nullptr;  ///< is told of every access, too; may be null
+  AccessObserver* listener = nullptr;  ///< observer of every access, too; may be null
 };
 
 class Machine {

@@ -17,11 +17,11 @@ using Moment = std::uint64_t;
 
 /// A block that has begun and not ended.
 struct Resident {
-  std::uint64_t rank = 0;  ///< in the launch order
+  std::uint64_t rank = 0;  ///< rank in the launch order
   Moment began = 0;
-  bool ended = false;  ///< it has ended, and leaves when the others have come as far
+  bool ended = false;  ///< whether it has ended; it leaves when the others have come as far
   BlockState state;
-  std::vector<Moment> last_run;  ///< by record: the moment after it ran last; 0 if it did not
+  std::vector<Moment> last_run;  ///< moment after the last run of each record; 0 if it did not run
 };
 
 struct MachineState {
@@ -34,13 +34,14 @@ struct MachineState {
   std::size_t launch = 0;  ///< the number of launches at the end of the run
   Moment moment = 0;
   Moment launch_began = 0;
-  std::uint64_t next_rank = 0;  ///< of the block that begins next
+  std::uint64_t next_rank = 0;  ///< rank of the block that begins next
   Phase phase = Phase::turns;
-  std::size_t position = 0;  ///< of the block that runs next, in `residents`
+  std::size_t position = 0;  ///< index in `residents` of the block that runs next
   Stuck stuck = Stuck::no;
   /// Shared with snapshots; a block is copied before it changes.
   std::vector<std::shared_ptr<Resident>> residents;
-  std::vector<std::uint64_t> executed;  ///< by record of the launch's plan: by all of its blocks
+  /// Number of executions of each record of the launch's plan, by all of its blocks.
+  std::vector<std::uint64_t> executed;
 };
 
 /// What a block's state takes, in bytes, about.

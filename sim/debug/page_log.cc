@@ -7,7 +7,7 @@
 namespace tilevm::sim::debug {
 namespace {
 
-/// Of an entry of a table, beside its bytes.
+/// Bytes of an entry of a table, beside its own memory.
 constexpr std::size_t entry_bytes = 64;
 
 }  // namespace

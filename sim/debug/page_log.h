@@ -21,7 +21,7 @@ void save_pages(std::uint8_t* buffer, std::size_t buffer_bytes, std::size_t begi
 /// Exchanges memory with what is saved.
 void swap_pages(Pages& pages);
 
-/// Adds the pages of `other` that `pages` lacks.
+/// Adds the pages of `other` that are missing in `pages`.
 void merge_pages(Pages& pages, Pages&& other);
 
 /// What the pages take, in bytes.

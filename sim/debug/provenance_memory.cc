@@ -281,7 +281,7 @@ std::optional<std::int64_t> Provenance::element_number(const Trail& trail) {
 }
 
 /// The machine is before the statement: scalars that it computes with, which are followed if there
-/// is no other value, those of its offsets, and those of the conditions around it.
+/// is not another value, those of its offsets, and those of the conditions around it.
 void Provenance::list_scalars(const Trail& trail,
                               const std::vector<ScalarSources::NotTaken>& not_taken,
                               const std::string& via, std::optional<TrailBranch>& next,
@@ -311,7 +311,7 @@ void Provenance::list_scalars(const Trail& trail,
   next = *found;
 }
 
-/// Of scalars the one that has the value, else the first.
+/// The scalar that has the value, else the first.
 std::size_t Provenance::choose_scalar(const reply::Cause& cause,
                                       const std::vector<TrailBranch>& branches) {
   for (std::size_t i = 0; i < cause.values; ++i) {

@@ -196,8 +196,8 @@ double Provenance::size_of(const ElementSource& source) {
   return std::isnan(value) ? std::numeric_limits<double>::infinity() : value;
 }
 
-/// Of a product: the first source, then the largest products. `listed` takes the sources that get
-/// numbers.
+/// The terms of a product: the first source, then the largest products. `listed` takes the sources
+/// that get numbers.
 void Provenance::list_terms(const std::vector<ElementSource>& sources, reply::Cause& cause,
                             std::vector<std::size_t>& listed) {
   struct Term {
@@ -225,7 +225,7 @@ void Provenance::list_terms(const std::vector<ElementSource>& sources, reply::Ca
   cause.more = terms.size() - std::min(terms.size(), most_terms);
 }
 
-/// Of many sources the largest ones.
+/// The largest sources, where there are many.
 void Provenance::list_sources(const std::vector<ElementSource>& sources, reply::Cause& cause,
                               std::vector<std::size_t>& listed) {
   std::vector<std::pair<double, std::size_t>> order;

@@ -23,7 +23,7 @@ namespace tilevm::sim::debug {
 /// A place in a run: before the step from a moment.
 struct Position {
   enum class Kind : std::uint8_t {
-    statement,  ///< before a statement
+    statement,  ///< moment before a statement
     block_end,  ///< the block has run its last statement
     waiting,    ///< the block waits for another
     stuck,      ///< no block can run
@@ -39,20 +39,20 @@ struct Position {
   /// The inlined calls that the statement is in, the innermost first.
   struct Call {
     std::string function;
-    SourceLine line;  ///< of the call
-    Span span{};      ///< of the call
+    SourceLine line;  ///< line of the call
+    Span span{};      ///< range of the call
   };
   std::vector<Call> calls;
-  std::string_view mnemonic;  ///< or empty
+  std::string_view mnemonic;  ///< mnemonic, or empty
 };
 
 /// A value that a statement wrote.
 struct Written {
   std::string name;
   std::optional<isa::Scalar> scalar;
-  isa::DType dtype;  ///< else a tile
+  isa::DType dtype;  ///< type of the tile's elements, if it is not a scalar
   isa::Shape shape;
-  std::uint64_t hash = 0;  ///< of its elements
+  std::uint64_t hash = 0;  ///< hash of the elements
 };
 
 /// A watched part of a tensor before and after a step.
@@ -60,10 +60,10 @@ struct WatchChange {
   int number = 0;
   std::string text;
   isa::DType dtype;
-  isa::Index index;  ///< of the first element that changed
+  isa::Index index;  ///< index of the first element that changed
   Element before, after;
   std::size_t changed = 0, elements = 0;
-  SourceLine line;  ///< of the statement that changed it
+  SourceLine line;  ///< line of the statement that changed it
   std::vector<std::int64_t> block;
 };
 
@@ -83,7 +83,7 @@ struct Stopped {
     fault,
     run_end,
     interrupted,
-    begin,      ///< of the run, from later
+    begin,      ///< begin of the run, reached backwards
     arrived,    ///< where the user wanted to go
     block_end,  ///< the block in focus has ended, and another is in focus now
   };
@@ -91,7 +91,7 @@ struct Stopped {
   int breakpoint = 0;
   std::uint64_t hits = 0;
   Position position;
-  std::vector<Written> wrote;  ///< by the statement before; only after steps forward
+  std::vector<Written> wrote;  ///< writes of the statement before; only after steps forward
   /// Scalars of the block in focus that are not as they were at the last stop, beside those that
   /// the statement before wrote.
   std::vector<ScalarVariable> changed;
@@ -105,15 +105,16 @@ struct Stopped {
 struct Tile {
   std::string text;  ///< what was asked for
   isa::DType dtype;
-  std::string type;               ///< of the whole tensor
-  isa::Shape shape;               ///< of the part
-  isa::Index origin;              ///< of the part in the tensor
-  std::vector<int> dims;          ///< of the tensor, by dimension of the part
+  std::string type;               ///< type of the whole tensor
+  isa::Shape shape;               ///< shape of the part
+  isa::Index origin;              ///< index of the part in the tensor
+  std::vector<int> dims;          ///< dimension of the tensor of each dimension of the part
   std::vector<Element> elements;  ///< row-major
   // Over all elements of the part:
   std::size_t nan = 0, inf = 0, undefined = 0;
   std::optional<std::uint64_t> lowest, highest;  ///< codes of numbers that are defined
-  std::vector<std::int64_t> threads;  ///< that hold the element, if it is a single one in registers
+  /// Threads that hold the element, if it is a single one in registers.
+  std::vector<std::int64_t> threads;
   std::int64_t local = 0;
   SourceLine overwritten;  ///< what has written the tile's registers again, if anything has
 };
@@ -124,7 +125,7 @@ struct ThreadTile {
   isa::DType dtype;
   std::string type;
   std::int64_t thread = 0;
-  std::vector<isa::Index> indices;  ///< by local place
+  std::vector<isa::Index> indices;  ///< index of each local place
   std::vector<Element> elements;
   std::vector<std::uint8_t> bytes;  ///< the thread's bit stream
 };
@@ -143,9 +144,9 @@ struct MemoryElement {
   Element element;
   bool in_flight = false;
   std::uint64_t group = 0;  ///< the group that fills it; 0: not committed, or not in flight
-  bool visible = true;      ///< to all threads: a barrier followed the last write
+  bool visible = true;      ///< whether all threads may see it: a barrier followed the last write
   std::optional<std::int64_t> writer;  ///< the only thread that may read it before a barrier
-  SourceLine line;  ///< of the last write; 0 if there is none, or it is not known
+  SourceLine line;  ///< line of the last write; 0 if there is none, or it is not known
   /// Accesses since the last barrier, and those of a statement that was stopped by a fault.
   struct Reader {
     std::int64_t thread = 0;
@@ -153,15 +154,16 @@ struct MemoryElement {
   };
   std::vector<Reader> readers;  ///< the first ones
   std::size_t more_readers = 0;
-  std::vector<std::int64_t> next_threads;  ///< that the faulty statement is about to touch it with
+  /// Threads with which the faulty statement is about to touch it.
+  std::vector<std::int64_t> next_threads;
 };
 struct MemoryShown {
   std::string text, type;
   isa::DType dtype;
   bool shared = false;
   std::vector<MemoryElement> elements;
-  SourceLine next_line;      ///< of the statement that `next_threads` are of
-  bool next_writes = false;  ///< it writes, else it reads
+  SourceLine next_line;      ///< line of the statement that `next_threads` belong to
+  bool next_writes = false;  ///< whether that statement writes; else it reads
 };
 
 struct BlockInfo {
@@ -169,7 +171,7 @@ struct BlockInfo {
   SourceLine line;
   std::uint64_t steps = 0;
   bool focus = false, ended = false;
-  std::string waits_for;  ///< or empty
+  std::string waits_for;  ///< reason for its wait, or empty
 };
 struct Blocks {
   std::vector<BlockInfo> residents;
@@ -267,7 +269,7 @@ struct Cause {
     unknown,
   };
   Kind kind = Kind::statement;
-  Position position;  ///< of the statement that wrote the value
+  Position position;  ///< position of the statement that wrote the value
   std::string place;  ///< "acc[3, 5]", "byte 34 of b"
   std::optional<std::int64_t> thread, local;
   std::string bits;  ///< "bits 12..17 of thread 5's registers", or empty
@@ -300,7 +302,7 @@ struct WhyShown {
 struct Changed {
   std::string text;
   std::optional<WatchChange> change;  ///< nothing: it never changed
-  Position position;                  ///< before the statement that changed it
+  Position position;                  ///< position before the statement that changed it
 };
 
 struct Traced {
@@ -317,8 +319,8 @@ struct HashShown {
 
 struct Done {
   std::string message;
-  int number = 0;   ///< of a breakpoint that was made
-  SourceLine line;  ///< at which it stops
+  int number = 0;   ///< number of a breakpoint that was made
+  SourceLine line;  ///< line at which it stops
 };
 
 }  // namespace reply

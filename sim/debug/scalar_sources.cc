@@ -289,7 +289,7 @@ std::vector<ScalarSources::NotTaken> ScalarSources::find_not_taken(isa::VarId va
     for (isa::StmtId id = statements_.parent(writer); id.valid(); id = statements_.parent(id)) {
       const isa::Stmt& outer = statements_[id];
       if (std::holds_alternative<isa::ForStmt>(outer.node)) continue;
-      // The end of a loop that has run is no reason.
+      // The end of a loop that has run is not a reason.
       const bool is_loop = std::holds_alternative<isa::WhileStmt>(outer.node);
       if (is_loop && last && statements_.contains(id, *last)) continue;
       const auto decided = decided_at(id, PlanOp::Kind::branch);

@@ -25,10 +25,10 @@ struct Trail {
   enum class Space : std::uint8_t { registers, shared, global, scalar };
   Space space = Space::registers;
   std::size_t launch = 0;
-  std::uint64_t rank = 0;  ///< of the block, unless in global memory
-  isa::VarId var;          ///< of a tile in registers, or of a scalar
+  std::uint64_t rank = 0;  ///< rank of the block, unless in global memory
+  isa::VarId var;          ///< variable of a tile in registers, or of a scalar
   std::size_t thread = 0;
-  const std::uint8_t* buffer = nullptr;  ///< in global memory
+  const std::uint8_t* buffer = nullptr;  ///< buffer in global memory
   /// In the thread's stream, in shared memory or in the buffer. Ascending order of the bits of the
   /// value; the first one is followed. A scalar has its 64 bits.
   std::vector<BitRange> bits;
@@ -75,7 +75,7 @@ class ScalarSources {
   /// A statement that would have written a variable, if the condition around it had held.
   struct NotTaken {
     isa::StmtId condition, writer;
-    Moment moment = 0;  ///< at which the condition was evaluated
+    Moment moment = 0;  ///< moment at which the condition was evaluated
   };
   /// The branches that were not taken since a variable was written at a moment.
   [[nodiscard]] std::vector<NotTaken> find_not_taken(isa::VarId var, Moment written);
@@ -111,7 +111,7 @@ class ScalarSources {
   std::vector<TrailBranch>& branches_;
   const isa::Kernel& kernel_;
   isa::Statements statements_;
-  const isa::Stmt* statement_ = nullptr;  ///< before which the machine is; null at a block's end
+  const isa::Stmt* statement_ = nullptr;  ///< next statement of the machine; null at a block's end
   std::size_t launch_;
   std::uint64_t rank_;
   std::size_t values_ = 0;

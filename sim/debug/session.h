@@ -170,8 +170,8 @@ class Session {
   std::vector<const StopTable*> stop_at_;               // by launch
   void make_stop_tables();
 
-  /// The scalars of the block in focus when the last stop was told, by variable; without a value
-  /// where it had none.
+  /// The scalars of the block in focus at the last stop, by variable; without a value where it had
+  /// none.
   struct SeenScalars {
     Focus block;
     bool known = false;

@@ -170,7 +170,7 @@ reply::Scalars Session::scalars() {
   return shown;
 }
 
-/// Scalars, register tiles and shared tensors; views and the run's tensors are no variables of the
+/// Scalars, register tiles and shared tensors; views and the run's tensors are not variables of the
 /// block alone.
 reply::Locals Session::locals() {
   reply::Locals shown{scalars(), {}};

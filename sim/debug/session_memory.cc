@@ -27,7 +27,7 @@ struct KnownReader {
 
 /// What is known of an element of memory, by its first bit.
 struct Known {
-  std::optional<std::size_t> writer;  ///< since the last barrier
+  std::optional<std::size_t> writer;  ///< thread that wrote it since the last barrier
   std::uint32_t statement = 0;
   const PendingCopy* copy = nullptr;
   std::vector<KnownReader> readers;

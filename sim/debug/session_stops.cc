@@ -208,7 +208,7 @@ Status Session::place(const command::Break& request, Breakpoint& breakpoint, std
   if (breakpoint.name.empty()) {
     const std::string near = nearest(request.name, all);
     return Error{ErrorKind::usage,
-                 fmt::format("`{}` is no line, kernel, function or instruction{}", request.name,
+                 fmt::format("`{}` is not a line, kernel, function or instruction{}", request.name,
                              near.empty() ? "" : fmt::format("; did you mean `{}`?", near))};
   }
   what = breakpoint.name;

@@ -12,7 +12,7 @@
 namespace tilevm::sim::debug {
 
 struct SourceLine {
-  int line = 0;          ///< from 1 on; 0: none
+  int line = 0;          ///< number from 1 on; 0: none
   std::size_t file = 0;  ///< index into SourceFile::files(); 0: the program's own
 
   friend auto operator<=>(const SourceLine&, const SourceLine&) = default;

@@ -14,8 +14,9 @@ namespace tilevm::sim::debug {
 
 struct Breakpoint {
   int number = 0;
-  std::optional<SourceLine> line;  ///< else at a kernel, a function, or every instruction
-  std::string name;                ///< of that
+  /// Line; else the stop is at a kernel, a function, or every instruction.
+  std::optional<SourceLine> line;
+  std::string name;  ///< name of the kernel, function or instruction
   ExpressionPtr condition;
   std::uint64_t hits = 0, ignore = 0;
   bool enabled = true, temporary = false;
@@ -23,20 +24,20 @@ struct Breakpoint {
 
 /// The records of a kernel at which breakpoints stop.
 struct StopTable {
-  std::vector<std::uint8_t> marks;     ///< by record, and one more: whether any stops
-  std::vector<std::set<int>> numbers;  ///< by record: of the enabled breakpoints
+  std::vector<std::uint8_t> marks;     ///< marks by record, and one more: whether any stops
+  std::vector<std::set<int>> numbers;  ///< numbers of the enabled breakpoints, by record
 };
 
-/// Of a tensor of one block, or of global memory whatever block writes it.
+/// Watches a tensor of one block, or global memory whatever block writes it.
 struct Watchpoint {
   int number = 0;
   Selection what;
   Tensor tensor;
   std::vector<isa::Index> indices;
-  bool everywhere = false;  ///< of global memory
+  bool everywhere = false;  ///< whether all of global memory is watched
   std::size_t launch = 0;
   std::uint64_t rank = 0;
-  ExpressionPtr condition;  ///< or null; of the block that makes the change
+  ExpressionPtr condition;  ///< condition, or null; evaluated in the block that makes the change
   std::uint64_t hits = 0, ignore = 0;
   bool enabled = true;
   std::optional<std::vector<Element>> last;  ///< nothing while the block does not run

@@ -41,7 +41,7 @@ struct GlobalPlace {
 /// A tensor that a name stands for now.
 struct Tensor {
   std::string name;
-  isa::VarId var;  ///< of the kernel; none for a tensor of the run
+  isa::VarId var;  ///< variable of the kernel; none for a tensor of the run
   isa::DType dtype;
   isa::Shape shape;
   std::variant<RegisterPlace, SharedPlace, GlobalPlace> place;
@@ -51,7 +51,7 @@ struct Tensor {
   [[nodiscard]] std::optional<std::uint64_t> bit_of(const isa::Index& index) const;
   /// An element; `block` may be null for tensors of global memory.
   [[nodiscard]] Element read(const BlockState* block, const isa::Index& index) const;
-  /// Of a register tile: the element at a place of a thread.
+  /// An element of a register tile: the element at a place of a thread.
   [[nodiscard]] Element read(const BlockState& block, std::size_t thread, std::size_t place) const;
   /// Writes an element, in all of its replicas, and makes it defined. Pages of global memory are
   /// saved before.

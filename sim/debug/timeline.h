@@ -37,7 +37,7 @@ struct SnapshotUse {
   std::size_t bytes = 0;
   std::size_t limit = 0;
   Moment farthest = 0;      ///< steps of the longest interval
-  double milliseconds = 0;  ///< that the longest interval takes to run, about
+  double milliseconds = 0;  ///< time that the longest interval takes to run, about
   double taking = 0;        ///< milliseconds that all snapshots took
 };
 
@@ -58,7 +58,7 @@ class Timeline {
   /// Goes to a moment; `fault` takes what stopped it. A moment that was reached once is always
   /// reached.
   Arrival go_to(Moment moment, std::optional<Fault>* fault = nullptr);
-  /// Likewise, without interruption, to a moment that was reached.
+  /// Goes back to a moment that was reached, without interruption.
   void go_back_to(Moment moment);
 
   /// Looks at the past from the present on, interval by interval, without changing it. `visit` is
@@ -104,8 +104,8 @@ class Timeline {
   using Clock = std::chrono::steady_clock;
   struct Snapshot {
     MachineState state;
-    std::size_t bytes = 0;  ///< of the blocks that the snapshot before does not share
-    Pages pages;            ///< of the interval that begins here
+    std::size_t bytes = 0;  ///< bytes of the blocks that the snapshot before does not share
+    Pages pages;            ///< pages of the interval that begins here
     double run = 0;         ///< milliseconds that the interval took
   };
   struct Edit {

@@ -28,8 +28,8 @@ struct ElementSource {
 struct DataFlow {
   enum class Kind : std::uint8_t {
     none,      ///< the instruction gives no register tile
-    created,   ///< from constants and scalars
-    loaded,    ///< from memory
+    created,   ///< value made from constants and scalars
+    loaded,    ///< value loaded from memory
     viewed,    ///< bit j of a thread is bit j of that thread in `viewed`
     moved,     ///< an element is the first of its sources, unchanged
     computed,  ///< an element is computed from its sources
@@ -38,7 +38,7 @@ struct DataFlow {
   };
   Kind kind = Kind::none;
   isa::VarId viewed;
-  /// Of a thread and a place of the result; empty unless elements are moved or computed.
+  /// The sources by thread and place of the result; empty unless elements are moved or computed.
   std::function<std::vector<ElementSource>(std::size_t, std::size_t)> sources;
 };
 

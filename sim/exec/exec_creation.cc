@@ -24,10 +24,10 @@ constexpr std::int64_t max_stride = std::int64_t{1} << 48;
 /// A view's type, ready to be evaluated.
 struct ViewCode {
   std::size_t view = 0;  ///< slot of the result
-  Span span{};           ///< of the extents
+  Span span{};           ///< range of the extents
   std::string name;
   std::vector<ScalarCode> extents, strides;
-  const isa::MemoryLayout* layout = nullptr;  ///< instead of strides
+  const isa::MemoryLayout* layout = nullptr;  ///< memory layout instead of strides
 };
 
 ScalarCode as_integer(const isa::Expr& expr, Wrapping wrapping = Wrapping::allowed) {
@@ -135,7 +135,7 @@ void fill(const Tile& tile, const std::vector<std::uint64_t>& codes,
   }
 }
 
-/// Of each random word, the counter that it is made of.
+/// The counter that each random word is made of.
 std::shared_ptr<const ElementMoves> counter_moves(const isa::Philox& inst,
                                                   const Preparation& preparation) {
   return make_moves({inst.counter.var}, preparation, [](isa::Index& index) -> std::uint32_t {

@@ -27,7 +27,7 @@ struct BlockDot {
   DotOperands operands;
   std::size_t m_tiles = 0, n_tiles = 0, k_tiles = 0;
   SharedTables::Table a_owners;        ///< [batch][k tile][m tile][k][m], of stored elements
-  std::optional<SparsePlaces> places;  ///< in the same order
+  std::optional<SparsePlaces> places;  ///< metadata of a sparse product, in the same order
   SharedTables::Table b_owners;        ///< [batch][k tile][n tile][n][k]
   SharedTables::Table c_owners;        ///< [batch][m tile][n tile][n][m]
   SharedTables::Table c_positions;

@@ -50,7 +50,7 @@ bool SparsePlaces::gather(Context& context) const {
   return ascend || report(context);
 }
 
-/// Of undefined places nothing is said here: they make the result undefined.
+/// Undefined places get no report here: they make the result undefined.
 bool SparsePlaces::report(Context& context) const {
   const UndefinedRegisters& undefined = context.state.undefined;
   const std::uint8_t* registers = context.state.registers.at(tile_.offset);

@@ -40,9 +40,9 @@ std::shared_ptr<const ElementMoves> concat_moves(const isa::Concat& inst,
 /// A Lookup, prepared.
 struct TableLookups {
   Tile table, index, result;
-  std::vector<std::size_t> place;            ///< by entry
-  std::shared_ptr<const LayoutParts> parts;  ///< of the index
-  std::string name;                          ///< of the index
+  std::vector<std::size_t> place;            ///< place by entry
+  std::shared_ptr<const LayoutParts> parts;  ///< parts of the index's layout
+  std::string name;                          ///< name of the index
   Span span;
 };
 
@@ -223,7 +223,7 @@ UndefinedTransfer undefined_transfer(const isa::Lookup& inst, const Preparation&
           }};
 }
 
-/// The entries are numbers of the program's own making: their values begin anew.
+/// The entries are numbers of the program's own making: their shadow values begin again.
 template <>
 ShadowFlow shadow_flow(const isa::Lookup&, const Preparation& preparation) {
   return restarted(preparation);

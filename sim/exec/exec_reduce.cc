@@ -38,11 +38,11 @@ struct Reduction {
   isa::ReductionPlan plan;
   Tile source;
   std::vector<Tile> results;
-  unsigned bits = 0;        ///< of the type in which elements are combined
-  LaneLoop1 widen, narrow;  ///< to that type and back; empty if it is the tile's
+  unsigned bits = 0;        ///< bits of the type in which elements are combined
+  LaneLoop1 widen, narrow;  ///< conversions to that type and back; empty if it is the tile's
   LaneLoop2 combine;
-  std::vector<std::int32_t> order;     ///< by place: k * results + result, its position in rows
-  std::vector<std::uint32_t> numbers;  ///< of elements, by row; empty if not asked for
+  std::vector<std::int32_t> order;     ///< position in rows of each place, k * results + result
+  std::vector<std::uint32_t> numbers;  ///< numbers of elements, by row; empty if not asked for
   std::vector<StepTable> steps;
   std::vector<std::int32_t> last;  ///< [thread][result]: the position in the row after all steps
 

@@ -17,12 +17,13 @@ namespace tilevm::sim {
 namespace {
 
 using Bytes = std::vector<std::uint8_t>;
-using Sources = std::vector<std::int32_t>;  ///< by thread: the thread whose value it takes
+using Sources = std::vector<std::int32_t>;  ///< source thread of each thread's value
 using Level = isa::ScanLevel;
 
 /// What the threads do in a level, by thread.
 struct LevelTables {
-  std::vector<Bytes> at_least;  ///< by value: 1 where the thread's digit is at least the value
+  /// Marks by value: 1 where the thread's digit is at least the value.
+  std::vector<Bytes> at_least;
   std::vector<Bytes> doubling;  ///< Kind::lanes, by step: the same, repeated for each total
   std::vector<Sources> of;      ///< Kind::threads: the thread with the digit i
   Sources last;                 ///< Kind::lanes: the thread with the last digit
@@ -31,11 +32,11 @@ struct LevelTables {
 /// A Scan, prepared.
 struct PreparedScan {
   isa::ScanPlan plan;
-  std::vector<LevelTables> tables;  ///< by level
-  Sources order;                    ///< by place: its row
+  std::vector<LevelTables> tables;  ///< tables by level
+  Sources order;                    ///< row of each place
   Tile source, result;
-  unsigned bits = 0;        ///< of the type in which elements are combined
-  LaneLoop1 widen, narrow;  ///< to that type and back; empty if it is the tile's
+  unsigned bits = 0;        ///< bits of the type in which elements are combined
+  LaneLoop1 widen, narrow;  ///< conversions to that type and back; empty if it is the tile's
   LaneLoop2 combine;
   LaneLoop3 choose;
   std::optional<std::uint64_t> before;  ///< what an exclusive scan begins with

@@ -38,7 +38,7 @@ bool evaluate_origin(const GlobalAccess& access, Context& context, Coordinates& 
   return true;
 }
 
-/// The same, and where an index places the elements.
+/// The origin, and where an index places the elements.
 bool evaluate_origin(const GlobalAccess& access, Context& context, TileOrigin& origin) {
   if (!evaluate_origin(access, context, origin.begin)) return false;
   if (access.indexed == nullptr) return true;
@@ -147,6 +147,9 @@ bool move_out(PlacedTile& placed, const std::uint8_t* registers, std::uint8_t* m
                    strided.base_bits);
     return true;
   }
+  if (access.indexed != nullptr && move_out_indexed(access, cursor, registers, memory, context)) {
+    return true;
+  }
   for (const std::int32_t first : access.parts->first_threads) {
     const auto t = static_cast<std::size_t>(first);
     for (std::size_t i = 0; i < tile.locals; ++i) {
@@ -168,10 +171,13 @@ bool move_out(PlacedTile& placed, const std::uint8_t* registers, std::uint8_t* m
 }
 
 /// The bits that the access touches.
-TouchedIntervals find_pieces(PlacedTile& placed) {
+TouchedIntervals find_pieces(PlacedTile& placed, Context& context) {
   auto& [access, cursor, strided] = placed;
   if (strided.table != nullptr) {
     return strided.table->pieces_at(*access.parts, access.tile, strided.base_bits);
+  }
+  if (access.indexed != nullptr) {
+    if (auto pieces = indexed_pieces(access, cursor, context)) return *std::move(pieces);
   }
   TouchedIntervals pieces;
   for (const std::int32_t first : access.parts->first_threads) {
@@ -188,8 +194,8 @@ TouchedIntervals find_pieces(PlacedTile& placed) {
 bool check_access(PlacedTile& placed, GlobalUse use, Context& context) {
   const TileInView& cursor = placed.cursor;
   if (!context.settings.tracks(cursor.view().buffer)) return true;
-  return check_global({&placed.access, cursor.view(), cursor.origin(), use}, find_pieces(placed),
-                      context);
+  return check_global({&placed.access, cursor.view(), cursor.origin(), use},
+                      find_pieces(placed, context), context);
 }
 
 }  // namespace

@@ -2,10 +2,12 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 
 #include "sim/access/global_access.h"
 #include "sim/access/tile_in_view.h"
 #include "sim/state/context.h"
+#include "sim/tiles/intervals.h"
 
 namespace tilevm::sim {
 
@@ -15,5 +17,17 @@ namespace tilevm::sim {
 [[nodiscard]] bool move_in_indexed(const GlobalAccess& access, const TileInView& cursor,
                                    const std::uint8_t* memory, std::uint8_t* registers,
                                    Context& context);
+
+/// Writes a tile of whole bytes, or its undefined mask, where the index says; the first thread that
+/// holds an element writes it. False, with nothing moved, as above, for narrower elements, and for
+/// elements that are combined with those of memory.
+[[nodiscard]] bool move_out_indexed(const GlobalAccess& access, const TileInView& cursor,
+                                    const std::uint8_t* registers, std::uint8_t* memory,
+                                    Context& context);
+
+/// The bits that such a store touches; nothing where it moves nothing.
+[[nodiscard]] std::optional<TouchedIntervals> indexed_pieces(const GlobalAccess& access,
+                                                             const TileInView& cursor,
+                                                             Context& context);
 
 }  // namespace tilevm::sim

@@ -30,7 +30,7 @@ inline constexpr std::size_t enough_blocks = 16;
 struct TurnOrder {
   enum class Kind : std::uint8_t {
     first,   ///< the first block in the launch order runs as far as it can, then the next one
-    last,    ///< likewise, from the last block on
+    last,    ///< order from the last block on
     random,  ///< any block that can run, by the seed
     ranked,  ///< blocks have random ranks, and the one that ranks first runs as far as it can
   };

@@ -13,7 +13,7 @@
 namespace tilevm::sim {
 
 struct WaitingBlock {
-  std::uint64_t rank = 0;  ///< in the launch order
+  std::uint64_t rank = 0;  ///< rank in the launch order
   const BlockState* state = nullptr;
 };
 

@@ -42,15 +42,17 @@ using ZeroedBytes = std::unique_ptr<std::uint8_t[], Free>;
 /// A kernel's global memory: its workspaces in order, then the caller's buffers.
 struct LaunchMemory {
   std::vector<ZeroedBytes> workspaces;
-  std::vector<std::vector<std::uint8_t>> undefined;    ///< of the workspaces
-  std::vector<std::unique_ptr<ShadowMemory>> shadows;  ///< of the workspaces
+  std::vector<std::vector<std::uint8_t>> undefined;    ///< undefined bits of the workspaces
+  std::vector<std::unique_ptr<ShadowMemory>> shadows;  ///< shadow values of the workspaces
   Memory buffers;
 };
 
 /// What is tracked besides the bytes of memory.
 struct TrackingOptions {
-  bool undefined = false;  ///< in workspaces of at most max_tracked_bytes
-  bool padding = false;    ///< likewise: which elements depend on some outside of a view
+  bool undefined = false;  ///< whether undefined elements are tracked, in workspaces of at most
+                           ///< max_tracked_bytes
+  bool padding = false;  ///< whether elements that depend on some outside of a view are tracked, in
+                         ///< those workspaces
   bool shadow = false;
 };
 

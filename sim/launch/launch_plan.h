@@ -17,7 +17,7 @@ struct LaunchPlan {
   const Memory& memory;
   const std::vector<std::uint64_t>& parameters;
   Grid grid;
-  std::vector<BufferUse> uses;  ///< by buffer
+  std::vector<BufferUse> uses;  ///< uses by buffer
   BlockSequence sequence;
   std::size_t workspaces = 0;  ///< the first of `memory`
 

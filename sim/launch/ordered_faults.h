@@ -15,8 +15,10 @@ namespace tilevm::sim {
 struct BlockFault {
   std::uint64_t rank = 0;
   Fault fault;
-  std::uint64_t steps = 0;                 ///< that the block had made before; not of a lost wait
-  std::optional<std::uint64_t> turn = {};  ///< of a lost wait: the turns that the block had taken
+  /// Number of steps that the block had made before; unset for a lost wait.
+  std::uint64_t steps = 0;
+  /// Number of turns that the block of a lost wait had taken.
+  std::optional<std::uint64_t> turn = {};
 };
 
 /// Locates a race: both blocks run again up to the race, and write to memory what they wrote.

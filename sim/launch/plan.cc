@@ -10,6 +10,7 @@
 #include "isa/analysis/address_terms.h"
 #include "isa/analysis/combinations.h"
 #include "isa/analysis/operands.h"
+#include "isa/analysis/statements.h"
 #include "isa/inst/limits.h"
 #include "isa/type/bits.h"
 #include "sim/exec/semantics.h"
@@ -240,9 +241,12 @@ class PlanBuilder {
 
   /// The probe of a statement that writes these variables.
   [[nodiscard]] StatementProbe probe_of(isa::StmtId id, std::span<const isa::VarId> results) const {
+    return probes_ == nullptr ? StatementProbe{} : probe_of(id, (*probes_)[id], results);
+  }
+  [[nodiscard]] StatementProbe probe_of(isa::StmtId id, isa::ProbeMode mode,
+                                        std::span<const isa::VarId> results) const {
     StatementProbe probe;
-    if (probes_ == nullptr) return probe;
-    probe.mode = (*probes_)[id];
+    probe.mode = mode;
     probe.statement = static_cast<std::uint32_t>(id.index);
     if (probe.mode == isa::ProbeMode::none) return probe;
     for (const isa::VarId result : results) {
@@ -296,7 +300,7 @@ class PlanBuilder {
     add_block(stmt.body);
     add_jump(next, span);
     jump_here(next);
-    end_loop();
+    end_loop(stmt.id, span);
   }
 
   void add_statement(const isa::WhileStmt& stmt, Span span) {
@@ -306,12 +310,18 @@ class PlanBuilder {
     add_block(stmt.body);
     add_jump(loops_.back().head, span);
     jump_here(exit);
-    end_loop();
+    end_loop(stmt.id, span);
   }
 
-  void end_loop() {
+  void end_loop(isa::StmtId loop, Span span) {
     for (const std::size_t jump : loops_.back().breaks) jump_here(jump);
     loops_.pop_back();
+    if (probes_ == nullptr) return;
+    probes_->for_each_after(loop, [&](isa::StmtId statement) {
+      const isa::InstStmt& stmt = *isa::Statements(kernel_).instruction(statement);
+      const std::size_t record = add_jump(here() + 1, span);  // it does nothing but to be probed
+      set_probe(record, probe_of(statement, isa::ProbeMode::records, isa::probed_results(stmt)));
+    });
   }
 
   void add_statement(const isa::IfStmt& stmt, Span span) {
@@ -361,8 +371,9 @@ class PlanBuilder {
   bool keeps_flows_ = false;
   Wrapping wrapping_ = Wrapping::allowed;
   bool follows_padding_ = false;
-  std::vector<bool> addresses_;  ///< by variable; empty if addresses may wrap around
-  int branches_ = 0;             ///< around the statement
+  /// Whether a variable is an address; empty if addresses may wrap around.
+  std::vector<bool> addresses_;
+  int branches_ = 0;  ///< number of branches around the statement
   const isa::ProbePlan* probes_ = nullptr;
 };
 

@@ -26,8 +26,8 @@ struct PlanOp {
   enum class Kind : std::uint8_t {
     instruction,  ///< action
     assign,       ///< scalar[slot] = values[0]
-    jump,         ///< to target
-    branch,       ///< to target unless values[0]
+    jump,         ///< jump to target
+    branch,       ///< jump to target unless values[0]
     loop_enter,   ///< counter[counter] = range(values[0], values[1], values[2])
     loop_next,    ///< scalar[slot] = the next of counter[counter], or to target at the end
     fork,         ///< `groups` begin; this one goes on at target when they have ended
@@ -40,21 +40,21 @@ struct PlanOp {
   };
   Kind kind = Kind::instruction;
   Span span{};
-  Span loop{};  ///< of the innermost enclosing loop, or empty
+  Span loop{};  ///< range of the innermost enclosing loop, or empty
   Action action{};
   UndefinedTransfer undefined{};
   std::size_t instruction = 0;  ///< index in isa::Instruction
   std::size_t target = 0;
   std::size_t slot = 0;
   std::size_t counter = 0;  ///< slot of the loop's next value; the count and the step follow
-  isa::ScalarKind scalar_kind = isa::ScalarKind::i32;  ///< of the loop variable
+  isa::ScalarKind scalar_kind = isa::ScalarKind::i32;  ///< kind of the loop variable
   std::array<ScalarCode, 3> values{};
-  bool orders_blocks = false;             ///< of an instruction: it takes effect in a turn
-  bool orders_groups = false;             ///< of an instruction: another group may run after it
-  std::string_view mnemonic{};            ///< of an instruction
+  bool orders_blocks = false;             ///< whether an instruction takes effect in a turn
+  bool orders_groups = false;             ///< whether another group may run after an instruction
+  std::string_view mnemonic{};            ///< mnemonic of an instruction
   std::vector<TracedVariable> written{};  ///< variables that the record writes
-  Meter meter{};        ///< of an instruction that moves a tile, if accesses are counted
-  MmaCount mma{};       ///< of a Dot, if accesses are counted
+  Meter meter{};        ///< meter of an instruction that moves a tile, if accesses are counted
+  MmaCount mma{};       ///< counts of a Dot, if accesses are counted
   ShadowFlow shadow{};  ///< if shadow values are kept
   DataFlow flow{};      ///< if flows are kept
   isa::StmtId statement{};
@@ -63,18 +63,18 @@ struct PlanOp {
 
 struct Plan {
   std::vector<PlanOp> records;
-  std::vector<StatementProbe> probes;     ///< by record; empty if there are none
+  std::vector<StatementProbe> probes;     ///< probes by record; empty if there are none
   std::vector<Span> conditional_commits;  ///< CopyAsyncCommitGroup in branches
   std::size_t scalar_slots = 0;           ///< one a variable (by index), then three a loop
   std::size_t view_slots = 0;             ///< one a variable
-  std::size_t register_bytes = 0;         ///< of the slab
-  std::size_t table_count = 0;            ///< of Scratch::tables
-  std::size_t shared_table_count = 0;     ///< of Scratch::shared_tables
-  std::size_t indexed_table_count = 0;    ///< of Scratch::indexed_tables
-  std::size_t shared_bytes = 0;           ///< of a block
-  SharedContents shared_contents;         ///< at the begin of a block
+  std::size_t register_bytes = 0;         ///< bytes of the slab
+  std::size_t table_count = 0;            ///< size of Scratch::tables
+  std::size_t shared_table_count = 0;     ///< size of Scratch::shared_tables
+  std::size_t indexed_table_count = 0;    ///< size of Scratch::indexed_tables
+  std::size_t shared_bytes = 0;           ///< bytes of a block's shared memory
+  SharedContents shared_contents;         ///< contents of shared memory at the begin of a block
   unsigned granule_shift = 0;             ///< RunSettings
-  std::int64_t threads = 1;               ///< of a block
+  std::int64_t threads = 1;               ///< threads of a block
   unsigned global_granule_shift = 0;      ///< RunSettings
   bool counts_accesses = false;           ///< whether records have meters
   bool keeps_shadow = false;              ///< whether records have shadow flows
@@ -84,7 +84,7 @@ struct Plan {
   std::size_t shadow_shared = 0;          ///< ShadowValues::shared
   std::vector<MemoryStatement> memory_statements;
   std::vector<Barrier> barriers;
-  std::vector<std::size_t> barrier_records;  ///< by barrier
+  std::vector<std::size_t> barrier_records;  ///< records by barrier
   std::size_t table_bytes = 0;               ///< upper bound for all tables
   GroupsPlan groups;
 };
@@ -94,16 +94,17 @@ struct PlanExtras {
   bool count_accesses = false;
   bool keep_shadow = false;
   const isa::ProbePlan* probes = nullptr;
-  bool keep_flows = false;                ///< PlanOp::flow
-  Wrapping wrapping = Wrapping::allowed;  ///< of addresses, and of what they are computed from
-  bool follow_padding = false;            ///< Checks::padding
+  bool keep_flows = false;  ///< PlanOp::flow
+  /// Wrapping of addresses, and of what they are computed from.
+  Wrapping wrapping = Wrapping::allowed;
+  bool follow_padding = false;  ///< Checks::padding
 };
 
 [[nodiscard]] Plan build_plan(const isa::VerifiedProgram& program, int kernel,
                               const PlanExtras& extras = {});
 
 /// What is the same in every run of a plan: of one block or many, at once or step by step. Callers
-/// add what they track and who looks on. The plan must live as long as the settings.
+/// add buffers to track and observers. The plan must live as long as the settings.
 [[nodiscard]] RunSettings run_settings(const Options& options, const Plan& plan);
 
 /// Error (limit): one block takes more memory than the simulator gives it.

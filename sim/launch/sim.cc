@@ -6,6 +6,7 @@
 
 #include <algorithm>
 #include <atomic>
+#include <chrono>
 #include <limits>
 #include <mutex>
 #include <new>
@@ -17,6 +18,7 @@
 #include "sim/checks/block_races.h"
 #include "sim/launch/block_interpreter.h"
 #include "sim/launch/block_scheduler.h"
+#include "sim/launch/kept_plans.h"
 #include "sim/launch/launch.h"
 #include "sim/launch/launch_plan.h"
 #include "sim/launch/order_exploration.h"
@@ -30,8 +32,10 @@ namespace {
 /// blocks before a faulting block run, so the fault that is kept does not depend on timing.
 class BlockRun {
  public:
-  BlockRun(const LaunchPlan& launch, const Options& options, isa::PrintLog prints)
+  BlockRun(const LaunchPlan& launch, PreparedPlan& prepared, const Options& options,
+           isa::PrintLog prints)
       : launch_(launch),
+        prepared_(prepared),
         blocks_(launch.grid.blocks()),
         resident_(options.resident_blocks),
         explored_orders_(options.explored_orders),
@@ -49,6 +53,7 @@ class BlockRun {
                                    : options.threads > 0  ? options.threads
                                                           : std::thread::hardware_concurrency());
     threads_ = std::clamp<std::uint64_t>(wanted, 1, std::min<std::uint64_t>(blocks_, 1024));
+    if (is_quick(prepared, blocks_)) threads_ = 1;
     share_ = std::clamp<std::uint64_t>(blocks_ / (threads_ * 8), 1, 256);
     const Checks& checks = options.checks;
     const Plan& plan = launch.plan;
@@ -76,6 +81,7 @@ class BlockRun {
   /// False if memory ran out.
   bool run() {
     if (launch_.plan.orders_blocks) return run_in_turns();
+    const auto start = std::chrono::steady_clock::now();
     {
       std::vector<std::jthread> helpers;
       for (std::uint64_t i = 1; i < threads_; ++i) {
@@ -87,6 +93,9 @@ class BlockRun {
       }
       work();
     }
+    const std::chrono::nanoseconds took = std::chrono::steady_clock::now() - start;
+    prepared_.block_nanoseconds =
+        static_cast<std::uint64_t>(took.count()) * threads_ / std::max<std::uint64_t>(blocks_, 1);
     if (!out_of_memory_ && !is_stopped()) find_race_of_blocks();
     keep_stored(detector_ ? &*detector_ : nullptr);
     return !out_of_memory_;
@@ -245,7 +254,7 @@ class BlockRun {
     if (rank >= first_fault_) return;
     first_fault_ = rank;
     fault.block = launch_.block_index(rank);
-    std::string met = fmt::format("met by block [{}]", fmt::join(fault.block, ", "));
+    std::string met = fmt::format("in block [{}]", fmt::join(fault.block, ", "));
     if (fault.thread) met += fmt::format(", thread {}", *fault.thread);
     add_note(fault.diagnostic, std::move(met));
     fault_ = std::move(fault);
@@ -275,6 +284,7 @@ class BlockRun {
   }
 
   const LaunchPlan& launch_;
+  PreparedPlan& prepared_;
   const std::uint64_t blocks_;
   const std::uint64_t resident_;
   const std::uint64_t explored_orders_;
@@ -333,13 +343,8 @@ Result<Report> run_launch(const isa::VerifiedProgram& program, int kernel,
                                           .padding = options.checks.padding,
                                           .shadow = options.keep_shadow});
   if (!launch_memory) return launch_memory.error();
-  const Plan plan =
-      build_plan(program, kernel,
-                 {.count_accesses = options.count_accesses,
-                  .keep_shadow = options.keep_shadow,
-                  .probes = options.probes.plan,
-                  .wrapping = options.checks.wraps ? Wrapping::found : Wrapping::allowed,
-                  .follow_padding = options.checks.padding});
+  const std::shared_ptr<PreparedPlan> prepared = plan_of_launch(program, kernel, options);
+  const Plan& plan = prepared->plan;
   if (Status status = check_size(plan, code); !status) return status.error();
   const Grid& blocks = *std::get_if<Grid>(&grid);
   if (blocks.blocks() > max_blocks) {
@@ -356,7 +361,8 @@ Result<Report> run_launch(const isa::VerifiedProgram& program, int kernel,
                           BlockSequence(begin_order(plan, blocks, options), blocks.blocks()),
                           launch_memory->workspaces.size()};
   if (options.progress != nullptr) options.progress->begin(kernel, blocks.blocks());
-  BlockRun run(launch, options, isa::PrintLog(kernel, blocks.extents, program.info(kernel).prints));
+  BlockRun run(launch, *prepared, options,
+               isa::PrintLog(kernel, blocks.extents, program.info(kernel).prints));
   if (!run.run()) return out_of_memory(code);
   if (run.is_stopped()) {
     return Error{ErrorKind::limit, fmt::format("kernel `{}` was stopped", code.name)};
@@ -387,6 +393,7 @@ Result<std::optional<Fault>> find_padding(const isa::VerifiedProgram& program, i
   followed.resident_blocks = options.resident_blocks;
   followed.explored_orders = 0;
   followed.progress = options.progress;
+  followed.plans = options.plans;
   for (const NamedCheck& check : named_checks) followed.checks.*check.member = false;
   followed.checks.padding = true;
   for (Buffer& buffer : memory) {

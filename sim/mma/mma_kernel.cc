@@ -4,99 +4,12 @@
 #include <cstring>
 
 #include "isa/base/check.h"
-#include "isa/type/number.h"
-
-#define TILEVM_INLINE [[gnu::always_inline]] inline
-
-// Vectors wider than the baseline are passed only between functions that are inlined into one that
-// has the instructions, so no ABI is at stake.
-#pragma GCC diagnostic ignored "-Wpsabi"
+#include "sim/mma/mma_simd.h"
 
 namespace tilevm::sim {
 namespace {
 
 using isa::MmaRounding;
-
-/// Vectors of W 32-bit lanes, and of half as many 64-bit lanes.
-template <int W>
-struct Simd {
-  using Float [[gnu::vector_size(4 * W)]] = float;
-  using Int [[gnu::vector_size(4 * W)]] = std::int32_t;
-  using Double [[gnu::vector_size(4 * W)]] = double;
-  using Long [[gnu::vector_size(4 * W)]] = std::int64_t;
-  using HalfFloat [[gnu::vector_size(2 * W)]] = float;
-  using HalfInt [[gnu::vector_size(2 * W)]] = std::int32_t;
-};
-
-template <class Vector, class Element>
-TILEVM_INLINE Vector load(const Element* from) {
-  Vector v;
-  std::memcpy(&v, from, sizeof v);
-  return v;
-}
-
-template <class Vector, class Element>
-TILEVM_INLINE void store(Element* to, const Vector& v) {
-  std::memcpy(to, &v, sizeof v);
-}
-
-constexpr std::int32_t sign_bit = -0x7fffffff - 1;
-
-template <class Vector>
-TILEVM_INLINE Vector max(const Vector& a, const Vector& b) {
-  return a > b ? a : b;
-}
-
-template <class To, class From>
-TILEVM_INLINE To bits_of(const From& v) {
-  static_assert(sizeof(To) == sizeof(From));
-  To to;
-  std::memcpy(&to, &v, sizeof to);
-  return to;
-}
-
-template <int W>
-TILEVM_INLINE bool any(const typename Simd<W>::Int& mask) {
-  std::int64_t words[W / 2];
-  std::memcpy(words, &mask, sizeof words);
-  std::int64_t all = 0;
-  for (const std::int64_t word : words) all |= word;
-  return all != 0;
-}
-
-/// The lanes of a vector of W as two of W / 2.
-template <int W, class Half, class Vector>
-TILEVM_INLINE void split(const Vector& v, Half& low, Half& high) {
-  std::memcpy(&low, &v, sizeof low);
-  std::memcpy(&high, reinterpret_cast<const char*>(&v) + sizeof low, sizeof high);
-}
-
-template <int W>
-struct Decoded {
-  typename Simd<W>::Float mantissa;
-  typename Simd<W>::Int exponent;
-  typename Simd<W>::Int special;
-};
-
-template <int W>
-TILEVM_INLINE Decoded<W> decode_lanes(const FloatFields& fields,
-                                      const typename Simd<W>::Int& codes) {
-  using Int = typename Simd<W>::Int;
-  const int p = fields.mantissa_bits, e = fields.exponent_bits;
-  const Int code = codes >> fields.unused_bits;
-  const Int magnitude = code & static_cast<std::int32_t>((1u << (p + e)) - 1);
-  const Int field = magnitude >> p;
-  const Int special = magnitude >= fields.first_special;
-  const Int hidden = (field != 0) & (1 << p);
-  const Int significand = ((magnitude & ((1 << p) - 1)) | hidden) & ~special;
-  const Int sign = (code << (31 - p - e)) & sign_bit;
-  const float unit = std::bit_cast<float>((127 - p) << 23);
-  const auto value = __builtin_convertvector(significand, typename Simd<W>::Float) * unit;
-  const Int bias = Int{} + ((1 << (e - 1)) - 1);
-  const Int exponent = max(field, Int{} + 1) - bias;
-  return {bits_of<typename Simd<W>::Float>(bits_of<Int>(value) | sign),
-          significand != 0 ? exponent : Int{} + zero_exponent, special};
-}
 
 template <int W>
 TILEVM_INLINE bool decode_body(const FloatFields& fields, const std::uint32_t* codes,
@@ -300,12 +213,6 @@ TILEVM_KERNELS(avx512, 16, [[gnu::target("avx512f,avx512dq,avx512vl,avx512bw")]]
 // NOLINTEND(bugprone-macro-parentheses)
 
 }  // namespace
-
-FloatFields float_fields(const isa::DType& type) {
-  const int unused = type.bits - 1 - type.exponent_bits - type.mantissa_bits;
-  const auto largest = static_cast<std::int32_t>(isa::max_code(type) >> unused);
-  return {unused, type.mantissa_bits, type.exponent_bits, largest + 1};
-}
 
 const MmaKernels& mma_kernels(SimdLevel level) {
 #if defined(__x86_64__)

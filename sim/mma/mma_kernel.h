@@ -16,6 +16,7 @@
 #include "isa/numeric/mma_rules.h"
 #include "isa/type/dtype.h"
 #include "sim/arithmetic/simd_level.h"
+#include "sim/mma/float_fields.h"
 
 namespace tilevm::sim {
 
@@ -24,18 +25,6 @@ inline constexpr int mma_max_columns = 8;  ///< n
 inline constexpr int mma_max_depth = 64;   ///< k
 /// Limit of alignment: eight products and an accumulator, less than 34 * 2^25, still fit 32 bits.
 inline constexpr int mma_max_fraction_bits = 25;
-
-/// The exponent of a zero: below every other exponent, and sums of two do not overflow.
-inline constexpr std::int32_t zero_exponent = -(1 << 20);
-
-/// How codes of a float type are taken apart.
-struct FloatFields {
-  int unused_bits;  ///< low bits without a meaning (tf32)
-  int mantissa_bits;
-  int exponent_bits;
-  std::int32_t first_special;  ///< magnitudes from here on are NaN or Inf
-};
-[[nodiscard]] FloatFields float_fields(const isa::DType& type);
 
 /// One instruction as the kernel sees it.
 struct MmaPlan {

@@ -71,6 +71,26 @@ void widen(const isa::DType& type, std::span<std::uint32_t> codes) {
   for (std::uint32_t& code : codes) code = table[code & 0xff];
 }
 
+/// Mantissas and exponents of an operand: its own, or made here, since the other operand needs
+/// them. Only operands in the order of their codes have none.
+template <std::size_t most>
+struct Parts {
+  template <class Operand>
+  Parts(const MmaKernels& kernels, const FloatFields& fields, const Operand& operand, int count)
+      : mantissa(operand.mantissa.data()), exponent(operand.exponent.data()) {
+    if (operand.has_parts) return;
+    kernels.decode(fields, operand.codes.data(), (static_cast<std::size_t>(count) + 15) / 16 * 16,
+                   made_mantissa.data(), made_exponent.data());
+    mantissa = made_mantissa.data();
+    exponent = made_exponent.data();
+  }
+
+  const float* mantissa;
+  const std::int32_t* exponent;
+  alignas(64) std::array<float, most> made_mantissa;
+  alignas(64) std::array<std::int32_t, most> made_exponent;
+};
+
 bool is_special(const isa::DType& type, std::uint32_t code) {
   return isa::decode(type, code).cls != isa::Number::Class::finite;
 }
@@ -98,7 +118,10 @@ MmaTile::MmaTile(const isa::MmaRule& rule, const isa::DType& a_type, const isa::
       k_(k),
       sparse_(sparse),
       plan_(make_plan(rule, k, sparse)),
-      kernels_(&mma_kernels(level)) {
+      kernels_(&mma_kernels(level)),
+      value_kernels_(supports_values(plan_, sparse ? plan_.block / 2 : plan_.block)
+                         ? &value_kernels(level)
+                         : nullptr) {
   TILEVM_CHECK(supports(rule, k, sparse), "a rule that the kernel knows");
   fill_order(plan_.add_accumulator_last, sparse, static_cast<std::size_t>(k), order_);
 }
@@ -122,15 +145,17 @@ void MmaTile::load_a(const std::uint32_t* codes, MmaOperandA& out) const {
   const auto depth = static_cast<std::size_t>(k_);
   const std::size_t count = depth * mma_rows;
   std::copy_n(codes, count, out.codes.begin());
-  std::array<std::uint32_t, mma_max_codes_a> ordered;
-  for (std::size_t k = 0; k < depth; ++k) {
-    std::copy_n(codes + order_[k] * mma_rows, mma_rows, ordered.begin() + k * mma_rows);
+  std::array<std::uint32_t, mma_max_codes_a> reordered;
+  const std::uint32_t* ordered = codes;
+  if (is_reordered()) {
+    for (std::size_t k = 0; k < depth; ++k) {
+      std::copy_n(codes + order_[k] * mma_rows, mma_rows, reordered.begin() + k * mma_rows);
+    }
+    widen(a_type_, std::span(reordered).first(count));
+    ordered = reordered.data();
   }
-  if (a_decoded_ != a_type_) widen(a_type_, std::span(ordered).first(count));
-  const bool special = kernels_->decode(float_fields(a_decoded_), ordered.data(), count,
-                                        out.mantissa.data(), out.exponent.data());
   out.special_rows = 0;
-  if (!special) return;
+  if (!decode(ordered, count, a_decoded_, out)) return;
   for (std::size_t i = 0; i < count; ++i) {
     if (is_special(a_type_, codes[i])) out.special_rows |= 1u << (i % mma_rows);
   }
@@ -140,47 +165,91 @@ void MmaTile::load_b(const std::uint32_t* codes, int n, MmaOperandB& out) const 
   TILEVM_CHECK(n >= 1 && n <= mma_max_columns, "columns of a tile");
   const auto depth = static_cast<std::size_t>(k_);
   const std::size_t count = static_cast<std::size_t>(n) * depth;
-  std::copy_n(codes, count, out.codes.begin());
-  std::array<std::uint32_t, mma_max_codes_b> ordered;
-  for (std::size_t i = 0; i < count; i += depth) {
-    for (std::size_t k = 0; k < depth; ++k) ordered[i + k] = codes[i + order_[k]];
-  }
-  if (b_decoded_ != b_type_) widen(b_type_, std::span(ordered).first(count));
   const std::size_t padded = (count + 15) / 16 * 16;
-  std::fill(ordered.begin() + count, ordered.begin() + padded, 0u);
-  const bool special = kernels_->decode(float_fields(b_decoded_), ordered.data(), padded,
-                                        out.mantissa.data(), out.exponent.data());
+  std::copy_n(codes, count, out.codes.begin());
+  std::fill(out.codes.begin() + count, out.codes.begin() + padded, 0u);
+  std::array<std::uint32_t, mma_max_codes_b> reordered;
+  const std::uint32_t* ordered = out.codes.data();
+  if (is_reordered()) {
+    for (std::size_t i = 0; i < count; i += depth) {
+      for (std::size_t k = 0; k < depth; ++k) reordered[i + k] = codes[i + order_[k]];
+    }
+    widen(b_type_, std::span(reordered).first(count));
+    std::fill(reordered.begin() + count, reordered.begin() + padded, 0u);
+    ordered = reordered.data();
+  }
   out.columns = n;
   out.special_columns = 0;
-  if (!special) return;
+  if (!decode(ordered, padded, b_decoded_, out)) return;
   for (std::size_t i = 0; i < count; ++i) {
     if (is_special(b_type_, codes[i])) out.special_columns |= 1u << (i / depth);
   }
 }
 
+/// Decodes a multiple of 16 codes; says whether there is a NaN or an Inf.
+template <class Operand>
+bool MmaTile::decode(const std::uint32_t* ordered, std::size_t count, const isa::DType& type,
+                     Operand& out) const {
+  const FloatFields fields = float_fields(type);
+  bool special = false;
+  out.has_parts = value_kernels_ == nullptr;
+  if (value_kernels_ != nullptr) {
+    special = value_kernels_->decode(fields, ordered, count, out.values.data(), out.steps.data(),
+                                     out.range);
+    out.has_parts = !has_exact_products(plan_, out.range, {0, 0});
+  }
+  if (out.has_parts) {
+    special = kernels_->decode(fields, ordered, count, out.mantissa.data(), out.exponent.data());
+  }
+  return special;
+}
+
 void MmaTile::multiply(const MmaOperandA& a, const MmaOperandB& b, const std::uint32_t* c,
                        std::uint32_t* d) const {
   constexpr std::uint32_t all_rows = (1u << mma_rows) - 1;
-  const isa::DType type = accumulator_type(rule_);
-  for (int n = 0; n < b.columns; ++n, c += mma_rows, d += mma_rows) {
-    std::array<std::uint32_t, mma_rows> before, after;
-    std::array<std::int32_t, mma_rows> bad;
-    const std::size_t first = static_cast<std::size_t>(n) * static_cast<std::size_t>(k_);
-    std::copy_n(c, mma_rows, before.begin());
-    const bool any_bad =
-        kernels_->column(plan_, a.mantissa.data(), a.exponent.data(), b.mantissa.data() + first,
-                         b.exponent.data() + first, before.data(), after.data(), bad.data());
+  alignas(64) std::array<std::uint32_t, std::size_t{mma_max_columns} * mma_rows> after;
+  const bool exact = value_kernels_ != nullptr && has_exact_products(plan_, a.range, b.range);
+  const BadRows bad =
+      exact ? multiply_values(a, b, c, after.data()) : multiply_parts(a, b, c, after.data());
+  for (int n = 0; n < b.columns; ++n) {
     std::uint32_t rows = (b.special_columns >> n & 1) != 0 ? all_rows : a.special_rows;
-    for (std::size_t m = 0; m < mma_rows && any_bad; ++m) rows |= bad[m] != 0 ? 1u << m : 0u;
-    for (std::size_t m = 0; m < mma_rows && plan_.add_accumulator_last; ++m) {
-      after[m] =
-          static_cast<std::uint32_t>(isa::apply(isa::BinaryOp::add, type, before[m], after[m]));
-    }
+    rows |= bad[static_cast<std::size_t>(n)];
     for (int m = 0; rows >> m != 0; ++m) {
-      if ((rows >> m & 1) != 0) redo(a, b, before.data(), n, m, after.data());
+      if ((rows >> m & 1) != 0) redo(a, b, c + n * mma_rows, n, m, after.data() + n * mma_rows);
     }
-    std::copy_n(after.begin(), mma_rows, d);
   }
+  std::copy_n(after.begin(), b.columns * mma_rows, d);
+}
+
+BadRows MmaTile::multiply_values(const MmaOperandA& a, const MmaOperandB& b, const std::uint32_t* c,
+                                 std::uint32_t* d) const {
+  BadRows bad;
+  const ValueProduct product{a.values.data(), a.steps.data(), b.values.data(),
+                             b.steps.data(),  b.columns,      a.range.least + b.range.least};
+  value_kernels_->multiply(plan_, product, c, d, bad);
+  return bad;
+}
+
+BadRows MmaTile::multiply_parts(const MmaOperandA& a, const MmaOperandB& b, const std::uint32_t* c,
+                                std::uint32_t* d) const {
+  const Parts<mma_max_codes_a> a_parts(*kernels_, float_fields(a_decoded_), a, k_ * mma_rows);
+  const Parts<mma_max_codes_b> b_parts(*kernels_, float_fields(b_decoded_), b, k_ * b.columns);
+  const isa::DType type = accumulator_type(rule_);
+  BadRows bad{};
+  for (int n = 0; n < b.columns; ++n, c += mma_rows, d += mma_rows) {
+    std::array<std::int32_t, mma_rows> bad_lanes;
+    const std::ptrdiff_t first = static_cast<std::ptrdiff_t>(n) * k_;
+    const bool any_bad =
+        kernels_->column(plan_, a_parts.mantissa, a_parts.exponent, b_parts.mantissa + first,
+                         b_parts.exponent + first, c, d, bad_lanes.data());
+    for (std::size_t m = 0; m < mma_rows && any_bad; ++m) {
+      bad[static_cast<std::size_t>(n)] |= bad_lanes[m] != 0 ? 1u << m : 0u;
+    }
+    for (std::size_t m = 0; m < mma_rows && plan_.add_accumulator_last; ++m) {
+      d[m] = static_cast<std::uint32_t>(isa::apply(isa::BinaryOp::add, type, c[m], d[m]));
+    }
+  }
+  return bad;
 }
 
 void MmaTile::redo(const MmaOperandA& a, const MmaOperandB& b, const std::uint32_t* c, int n, int m,

@@ -23,6 +23,7 @@
 #include "isa/numeric/mma_rules.h"
 #include "isa/type/dtype.h"
 #include "sim/mma/mma_kernel.h"
+#include "sim/mma/value_kernel.h"
 
 namespace tilevm::sim {
 
@@ -32,18 +33,28 @@ inline constexpr std::size_t mma_max_codes_b = std::size_t{mma_max_columns} * mm
 
 /// Decoded operand A: value of (k, m) = mantissa * 2^exponent; zero has a very low exponent. k
 /// is in the order of the rule's blocks. A NaN or Inf code counts as zero here and marks its row.
+/// For most operands the values and steps (value_kernel.h) serve, and `has_parts` is false.
 struct MmaOperandA {
   alignas(64) std::array<float, mma_max_codes_a> mantissa;
   alignas(64) std::array<std::int32_t, mma_max_codes_a> exponent;
+  alignas(64) std::array<float, mma_max_codes_a> values;
+  alignas(64) std::array<std::uint8_t, mma_max_codes_a> steps;
+  ExponentRange range;
+  bool has_parts;                                    ///< mantissas and exponents
   std::array<std::uint32_t, mma_max_codes_a> codes;  ///< [k][16], as loaded
   std::uint32_t special_rows;                        ///< bit m: NaN or Inf in row m
-  std::array<std::uint64_t, mma_rows> stored;        ///< of a sparse one, by row: bit k: stored
+  /// Stored elements of a sparse matrix, by row: bit k.
+  std::array<std::uint64_t, mma_rows> stored;
 };
 
 /// Decoded operand B, the same by columns: [n][k].
 struct MmaOperandB {
   alignas(64) std::array<float, mma_max_codes_b> mantissa;
   alignas(64) std::array<std::int32_t, mma_max_codes_b> exponent;
+  alignas(64) std::array<float, mma_max_codes_b> values;
+  alignas(64) std::array<std::uint8_t, mma_max_codes_b> steps;
+  ExponentRange range;
+  bool has_parts;
   std::array<std::uint32_t, mma_max_codes_b> codes;  ///< [n][k], as loaded
   std::uint32_t special_columns;
   int columns;  ///< n
@@ -62,8 +73,8 @@ class MmaTile {
 
   /// Decodes k * 16 codes [k][16].
   void load_a(const std::uint32_t* codes, MmaOperandA& out) const;
-  /// Of a sparse instruction: decodes k / 2 * 16 codes [k / 2][16] and puts them to their places,
-  /// below 4, in the same order. Of equal places in a pair the second counts.
+  /// The operand of a sparse instruction: decodes k / 2 * 16 codes [k / 2][16] and puts them to
+  /// their places, below 4, in the same order. The second of two equal places in a pair counts.
   void load_sparse_a(const std::uint32_t* codes, const std::uint32_t* places,
                      MmaOperandA& out) const;
   /// Decodes n * k codes [n][k], n <= 8.
@@ -74,6 +85,14 @@ class MmaTile {
                 std::uint32_t* d) const;
 
  private:
+  [[nodiscard]] bool is_reordered() const { return plan_.add_accumulator_last; }
+  template <class Operand>
+  bool decode(const std::uint32_t* ordered, std::size_t count, const isa::DType& type,
+              Operand& out) const;
+  BadRows multiply_values(const MmaOperandA& a, const MmaOperandB& b, const std::uint32_t* c,
+                          std::uint32_t* d) const;
+  BadRows multiply_parts(const MmaOperandA& a, const MmaOperandB& b, const std::uint32_t* c,
+                         std::uint32_t* d) const;
   void redo(const MmaOperandA& a, const MmaOperandB& b, const std::uint32_t* c, int n, int m,
             std::uint32_t* d) const;
 
@@ -85,7 +104,8 @@ class MmaTile {
   bool sparse_;
   MmaPlan plan_;
   const MmaKernels* kernels_;
-  std::array<std::size_t, mma_max_depth> order_{};  ///< which k comes first, second, ...
+  const ValueKernels* value_kernels_;               ///< null: not for this plan
+  std::array<std::size_t, mma_max_depth> order_{};  ///< order of k: first, second, ...
 };
 
 /// All steps of MmaTile at once, for one tile.

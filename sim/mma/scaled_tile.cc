@@ -50,7 +50,7 @@ std::uint32_t truncate_to_f32(double value) {
 
 /// An f32 accumulator: (-1)^negative * significand * 2^(exponent - 23).
 struct Accumulator {
-  std::int64_t significand;  ///< with its sign
+  std::int64_t significand;  ///< significand with its sign
   int exponent;
 };
 

@@ -25,12 +25,12 @@
 
 namespace tilevm::sim {
 
-inline constexpr std::size_t most_scales = 4;  ///< of a row of an instruction
+inline constexpr std::size_t most_scales = 4;  ///< most scales of a row of an instruction
 
 /// Scales as the kernels take them. A significand counts in units of 2^exponent, of f8e4m3 of
 /// 2^(exponent - 3): the exponent is that of its own field.
 struct DecodedScales {
-  std::array<std::uint8_t, most_scales * mma_rows> codes;  ///< by row of a or column of b
+  std::array<std::uint8_t, most_scales * mma_rows> codes;  ///< codes by row of a or column of b
   std::array<std::int32_t, most_scales * mma_rows> exponent;
   std::array<std::int32_t, most_scales * mma_rows> significand;
 };
@@ -38,7 +38,7 @@ struct DecodedScales {
 struct ScaledOperandA {
   MmaOperandA elements;
   DecodedScales scales;                                          ///< [row][scale]
-  alignas(64) std::array<std::int16_t, mma_max_codes_a> halves;  ///< of f4e2m1: twice the value
+  alignas(64) std::array<std::int16_t, mma_max_codes_a> halves;  ///< values of f4e2m1, doubled
 };
 
 struct ScaledOperandB {
@@ -50,7 +50,7 @@ struct ScaledOperandB {
 /// One instruction at one level of vector instructions.
 class ScaledTile {
  public:
-  /// Of a shape that has scales, and its rule.
+  /// The tile of a shape that has scales, and its rule.
   ScaledTile(const isa::MmaRule& rule, const isa::MmaShape& shape,
              SimdLevel level = best_simd_level());
 

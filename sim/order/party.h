@@ -17,7 +17,7 @@ namespace tilevm::sim {
 ///
 /// Phases of a barrier are a chain as well: segment k of it is that phase k completes.
 struct Party {
-  std::uint64_t block = 0;  ///< its rank in the launch order
+  std::uint64_t block = 0;  ///< rank of the block in the launch order
   std::uint16_t group = 0;
   isa::Proxy proxy = isa::Proxy::generic;
   std::uint32_t chain = 0;         ///< 0: the group's own accesses
@@ -39,7 +39,7 @@ struct Party {
 /// A part of a party's work between two instructions that order parties.
 struct Segment {
   Party party;
-  std::uint32_t number = 0;  ///< of such instructions before it
+  std::uint32_t number = 0;  ///< number of ordering instructions before the segment
 };
 
 }  // namespace tilevm::sim

@@ -36,7 +36,7 @@ void PartyClock::join(const PartyClock& other) {
   joined.reserve(entries_.size() + other.entries_.size());
   std::merge(entries_.begin(), entries_.end(), other.entries_.begin(), other.entries_.end(),
              std::back_inserter(joined));
-  // Of two entries of a party the larger one is the second.
+  // The larger of two entries of a party is the second.
   entries_.clear();
   for (const Entry& entry : joined) {
     if (!entries_.empty() && entries_.back().first == entry.first) entries_.pop_back();

@@ -53,7 +53,7 @@ class ProbedWrites {
 struct ProbedView {
   TilePosition position;
   std::size_t view = 0;  ///< slot
-  unsigned bits = 0;     ///< of an element
+  unsigned bits = 0;     ///< bits of an element
 
   /// The first bit of an element in its buffer; nothing outside of the view.
   [[nodiscard]] std::optional<std::uint64_t> bit(const GlobalView& view_now,
@@ -256,7 +256,7 @@ MemoryProbe probe_of(const isa::CopyMove& move, const ProbeInputs& making) {
                    making.shared(move.tensor, move.offset, shape), indexed};
 }
 
-/// Of a semaphore or a counter.
+/// The record of a semaphore or a counter.
 template <class Inst>
 MemoryProbe element_probe(const Inst& inst, const ProbeInputs& making) {
   const auto& type = *making.type<isa::GlobalType>(inst.view.var);

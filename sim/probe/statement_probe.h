@@ -19,7 +19,7 @@ struct ProbedVariable {
   bool is_tile = false;
   Tile tile;
   std::uint64_t significant = ~std::uint64_t{0};  ///< bits of a code that mean something
-  std::size_t slot = 0;                           ///< of a scalar
+  std::size_t slot = 0;                           ///< slot of a scalar
 };
 
 /// Adds what a statement wrote to memory.

@@ -43,7 +43,7 @@ void store_shared(const ResolvedAccess& to, Context& context, Value&& value) {
   });
 }
 
-/// The same in global memory, where the view and the buffer have the element, at which the cursor
+/// The shadow in global memory, where the view and the buffer have the element, at which the cursor
 /// is then.
 template <class Value>
 void store_global(const GlobalAccess& access, TileInView& cursor, Value&& value) {

@@ -14,7 +14,8 @@ namespace tilevm::sim {
 
 void load_shadow(const GlobalAccess& access, TileInView& cursor, Context& context);
 void store_shadow(const GlobalAccess& access, TileInView& cursor, Context& context);
-/// Before the elements are combined. What bits become is no number: it begins anew.
+/// Before the elements are combined. What bits become is not a number: its
+/// shadow value begins again.
 void combine_shadow(const GlobalAccess& access, TileInView& cursor, Context& context);
 void combine_shadow(const ResolvedAccess& to, Context& context);
 /// For a copy.

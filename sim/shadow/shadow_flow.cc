@@ -118,7 +118,7 @@ void multiply_add(const ShadowPairs& a, const ShadowPairs& b, const isa::Shape& 
   }
 }
 
-/// The same for the stored elements of [.., m, k / 2] at their places.
+/// Multiplies and adds the stored elements of [.., m, k / 2] at their places.
 void multiply_add_sparse(const ShadowPairs& a, const ShadowPairs& places, const ShadowPairs& b,
                          const isa::Shape& left_shape, std::size_t n, ShadowPairs& values) {
   const auto m = static_cast<std::size_t>(left_shape[left_shape.size() - 2]),

@@ -1,4 +1,4 @@
-// How shadow values propagate through an instruction (docs/reference/semantics.md, Shadow
+// How shadow values propagate through an instruction (docs/reference/checks.md, Shadow
 // evaluation).
 //
 //   arithmetic, functions, Cast, Dot   compute twice in double precision, without rounding to a
@@ -27,8 +27,8 @@ namespace tilevm::sim {
 
 /// The errors of one statement's results.
 struct InstructionErrors {
-  ErrorStats own;          ///< against the exact result for the operands' own values
-  ErrorStats accumulated;  ///< against the shadow values
+  ErrorStats own;          ///< errors against the exact result for the operands' own values
+  ErrorStats accumulated;  ///< errors against the shadow values
 
   InstructionErrors& operator+=(const InstructionErrors& other);
 };
@@ -37,7 +37,7 @@ struct InstructionErrors {
 struct ShadowFlow {
   std::function<void(Context&)> before;  ///< reads operands that the result may overwrite
   std::function<void(Context&, InstructionErrors&)> after;
-  const isa::RegisterType* measured = nullptr;  ///< of the result, if it has errors
+  const isa::RegisterType* measured = nullptr;  ///< type of the result, if it has errors
 };
 
 /// The shadow flow of an instruction whose result is a register tile. Each is a specialisation

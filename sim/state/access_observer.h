@@ -9,7 +9,7 @@ namespace tilevm::sim {
 class Context;
 struct SharedAccess;
 
-/// Is told of an access before it happens; of a copy when it is issued.
+/// Observes an access before it happens; of a copy when it is issued.
 class AccessObserver {
  public:
   virtual ~AccessObserver() = default;

@@ -76,20 +76,20 @@ struct AccessType {
 }
 
 /// For each kind of access: a thread, and a different one if there is one. Two suffice to tell
-/// whether a further thread races. Of readers, the ones of the latest statements: a barrier must
-/// stand after these.
+/// whether a further thread races. Readers are those of the latest statements: a barrier must stand
+/// after these.
 struct AccessRecord {
   static constexpr std::uint16_t nobody = 0xffff;
   /// A number of no thread of the block, for copies: any thread may make a copy.
   static constexpr std::size_t any_thread = nobody - 1;
   using Parties = std::array<std::uint16_t, 2>;
 
-  std::uint32_t epoch = 0;  ///< of the SharedHistory; an older record is empty
+  std::uint32_t epoch = 0;  ///< epoch of the SharedHistory; an older record is empty
   Parties writers{nobody, nobody}, readers{nobody, nobody}, combiners{nobody, nobody};
   std::array<std::uint32_t, 2> reading{};  ///< the statements (Plan::memory_statements) of readers
   std::uint32_t writing = 0;               ///< the statement of the writers
-  std::uint32_t combining : 24 = 0;        ///< that of the combiners
-  std::uint32_t combination : 8 = 0;       ///< of the combiners, or `mixed_combination`
+  std::uint32_t combining : 24 = 0;        ///< epoch of the combiners
+  std::uint32_t combination : 8 = 0;       ///< combination of the combiners, or `mixed_combination`
 
   [[nodiscard]] AccessType combined() const {
     return {AccessKind::combine, static_cast<Combination>(combination)};

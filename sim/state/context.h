@@ -34,9 +34,9 @@ struct StoreCount {
 /// How often a statement named elements outside of its view, and the first time.
 struct OutsideCount {
   std::uint64_t count = 0;  ///< executions with a fixed index outside; of an index tile, elements
-  std::uint64_t order = 0;  ///< of the first: the block's rank in the launch order
-  std::size_t dim = 0;      ///< of the first: the dimension of the view
-  std::int64_t index = 0, extent = 0;  ///< of the first, along `dim`
+  std::uint64_t order = 0;  ///< rank in the launch order of the first one's block
+  std::size_t dim = 0;      ///< dimension of the view in which the first one left it
+  std::int64_t index = 0, extent = 0;  ///< index and extent of the first along `dim`
 };
 /// Adds `count` executions or elements, of which the first had that index.
 inline void add_outside(OutsideCount& known, const OutsideCount& found) {
@@ -69,19 +69,20 @@ struct KeptMask {
 /// Working memory of one host thread: tables and buffers that are reused between instructions. They
 /// are not part of the block's state.
 struct Scratch {
-  std::vector<TileTable> tables;         ///< by Preparation::new_table
-  std::vector<RunTables> shared_tables;  ///< by Preparation::new_shared_table
+  std::vector<TileTable> tables;         ///< tables by Preparation::new_table
+  std::vector<RunTables> shared_tables;  ///< tables by Preparation::new_shared_table
   // By Preparation::new_indexed_table, and what the last executions found.
   std::vector<IndexedTables> indexed_tables;
   std::vector<std::vector<std::shared_ptr<IndexedPlaces>>> indexed_places;
   std::vector<std::uint32_t> codes_a, codes_b, codes_c, codes_places;
-  std::array<LaneBuffer, 4> lanes;  ///< of operands, and of a result
+  std::array<LaneBuffer, 4> lanes;  ///< lanes of operands, and of a result
   std::vector<MmaOperandA> operands_a;
   std::vector<MmaOperandB> operands_b;
   DotBuffers dot;
-  ShadowPairs shadow, shadow_a, shadow_b, shadow_places;  ///< of a result, a product's operands
-  std::vector<StoreCount> stores;                         ///< by MemoryStatement
-  std::vector<OutsideCounts> outside;                     ///< by MemoryStatement
+  /// Shadow values of a result and of a product's operands.
+  ShadowPairs shadow, shadow_a, shadow_b, shadow_places;
+  std::vector<StoreCount> stores;      ///< counts by MemoryStatement
+  std::vector<OutsideCounts> outside;  ///< counts by MemoryStatement
   UndefinedResult undefined;
   std::vector<KeptMask> kept_masks;
 };
@@ -126,12 +127,13 @@ struct RunSettings {
   Checks checks{};
   Completion completion{};
   std::uint64_t max_steps = 0;
-  const std::atomic<bool>* stop = &never_stops;                     ///< Progress::stop; never null
-  const std::vector<MemoryStatement>* memory_statements = nullptr;  ///< by their number
+  const std::atomic<bool>* stop = &never_stops;  ///< Progress::stop; never null
+  /// Memory statements by their number.
+  const std::vector<MemoryStatement>* memory_statements = nullptr;
   unsigned granule_shift = 0;          ///< log2 of a granule's bytes in shared memory
   unsigned global_granule_shift = 0;   ///< log2 of a granule's bits in global memory
-  std::int64_t threads = 1;            ///< of a block
-  const GroupsPlan* groups = nullptr;  ///< of the plan, so never null in a run
+  std::int64_t threads = 1;            ///< threads of a block
+  const GroupsPlan* groups = nullptr;  ///< groups of the plan; never null in a run
   GroupSchedule group_schedule{};
   /// By buffer; null if accesses to global memory are not tracked.
   const std::vector<BufferUse>* uses = nullptr;
@@ -171,7 +173,7 @@ class Context {
       return true;
     return report_scalar_fault(found);
   }
-  /// The same for an integer; u64 beyond 2^63 wraps.
+  /// The value of an integer; u64 beyond 2^63 wraps.
   [[nodiscard]] bool evaluate(const ScalarCode& code, std::int64_t& value) {
     std::uint64_t bits = 0;
     if (!evaluate(code, bits)) return false;

@@ -96,8 +96,9 @@ inline constexpr std::size_t max_marks = std::size_t{1} << 22;
 /// By buffer; those that are not tracked stay empty.
 struct GlobalHistory {
   std::vector<BufferHistory> since_barrier;
-  std::vector<BufferHistory> without;  ///< since the barrier before Without::barrier
-  std::vector<TouchedBits> block;      ///< since the block began, or since publish_accesses
+  std::vector<BufferHistory> without;  ///< histories since the barrier before Without::barrier
+  /// Bits touched since the block began, or since publish_accesses.
+  std::vector<TouchedBits> block;
 };
 
 /// Receives the access histories of blocks.

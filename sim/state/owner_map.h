@@ -56,9 +56,9 @@ class OwnerMap {
   static constexpr std::uint64_t chunk_granules = 1024;
   using Owners = std::array<Owner, chunk_granules>;
   struct Chunk {
-    Owner owner = 0;  ///< of granules [begin, end); the others have owner 0
+    Owner owner = 0;  ///< owner of granules [begin, end); the others have owner 0
     std::uint32_t begin = 0, end = 0;
-    std::unique_ptr<Owners> owners;  ///< by granule, once one interval does not suffice
+    std::unique_ptr<Owners> owners;  ///< owners by granule, once one interval does not suffice
   };
 
   /// Updates granules [begin, end) of a chunk.

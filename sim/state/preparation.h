@@ -23,7 +23,7 @@ struct TableCount {
   std::size_t tables = 0;
   std::size_t shared_tables = 0;   ///< Scratch::shared_tables
   std::size_t indexed_tables = 0;  ///< Scratch::indexed_tables
-  std::size_t bytes = 0;           ///< of all, at most
+  std::size_t bytes = 0;           ///< most bytes of all tables
 };
 
 /// What the preparation of an instruction may use.
@@ -38,7 +38,7 @@ struct Preparation {
   TableCount& table_count;
   std::vector<MemoryStatement>& memory_statements;
   std::vector<Barrier>& barriers;
-  Wrapping wrapping = Wrapping::allowed;  ///< of addresses
+  Wrapping wrapping = Wrapping::allowed;  ///< wrapping of addresses
   bool follows_padding = false;           ///< Checks::padding
 
   [[nodiscard]] const isa::Variable& variable(isa::VarId var) const { return kernel.variable(var); }

@@ -1,5 +1,5 @@
 // Shadow values of a block: the values that its elements would have without rounding
-// (docs/reference/semantics.md, Shadow evaluation). Empty unless a run asks for them.
+// (docs/reference/checks.md, Shadow evaluation). Empty unless a run asks for them.
 #pragma once
 
 #include <cstddef>

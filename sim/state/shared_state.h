@@ -30,14 +30,14 @@ struct PendingCopy {
   const CopyPlan* plan = nullptr;
   Stage stage = Stage::issued;
   bool arrived = false;     ///< the data has reached shared memory, visible or not
-  std::uint64_t group = 0;  ///< from 1 on, once committed
+  std::uint64_t group = 0;  ///< number of the commit group from 1 on, once committed
   GlobalView source;
   TileOrigin source_origin{}, shared_origin{};
   std::uint64_t low = 0, high = 0;  ///< the granules that it fills are in [low, high)
   std::vector<std::uint8_t> data;   ///< the tile as a dense bit stream
   /// The mask of elements outside of the source's view; empty unless Checks::padding.
   std::vector<std::uint8_t> padding;
-  std::vector<ShadowSlot> shadow;  ///< by element; empty unless the run keeps shadow values
+  std::vector<ShadowSlot> shadow;  ///< shadow values by element; empty unless the run keeps them
 };
 
 /// An access since the last barrier that is not marked in SharedHistory::records yet. Marks are
@@ -46,15 +46,15 @@ struct RecentAccess {
   const SharedAccess* access = nullptr;
   TileOrigin origin{};
   AccessKind kind = AccessKind::read;
-  std::uint64_t low = 0, high = 0;  ///< its granules are in [low, high)
+  std::uint64_t low = 0, high = 0;  ///< bounds [low, high) of its granules
 };
 
 /// The accesses since a barrier.
 struct SharedHistory {
   std::uint32_t epoch = 1;            ///< counts barriers
-  std::vector<AccessRecord> records;  ///< by granule (Plan::granule_shift)
+  std::vector<AccessRecord> records;  ///< records by granule (Plan::granule_shift)
   std::vector<RecentAccess> recent;
-  bool marking = false;  ///< since the last barrier: `recent` did not suffice
+  bool marking = false;  ///< whether `recent` did not suffice since the last barrier
   /// Writes since the last barrier in which several threads write a granule: as replicas, or
   /// elements narrower than it. Each of them may read what it wrote itself.
   std::vector<RecentAccess> joint_writes;
@@ -66,7 +66,7 @@ struct CounterfactualCopy {
   GlobalView source;
   TileOrigin source_origin{};
   std::uint64_t group = 0;
-  std::uint32_t statement = 0;  ///< in Plan::barriers
+  std::uint32_t statement = 0;  ///< index in Plan::barriers
   bool covered = false;         ///< another wait has retired its group too
   std::vector<Interval> granules;
 };
@@ -76,7 +76,7 @@ struct CounterfactualCopy {
 struct Without {
   static constexpr std::uint32_t none = 0xffffffff;
   std::uint32_t barrier = none;              ///< the last barrier, in Plan::barriers
-  SharedHistory history;                     ///< since the barrier before `barrier`
+  SharedHistory history;                     ///< accesses since the barrier before `barrier`
   std::vector<CounterfactualCopy> unseen;    ///< copies that only `barrier` made visible
   std::vector<CounterfactualCopy> unwaited;  ///< copies that only one wait has retired
 };
@@ -85,7 +85,7 @@ struct Without {
 struct LastWait {
   Span span{};
   std::uint64_t pending = 0;
-  std::uint64_t groups = 0;  ///< that were committed then; 0 also if none ran
+  std::uint64_t groups = 0;  ///< number of commit groups then; 0 also if none ran
 };
 
 /// The copies of a group of warps (CopyAsync) while another one is the block's current group.
@@ -103,7 +103,7 @@ struct SharedRange {
 
 /// The undefined mask of shared memory when a block begins: the bits of all elements are set.
 struct SharedContents {
-  std::vector<std::uint8_t> undefined;  ///< by bit
+  std::vector<std::uint8_t> undefined;  ///< undefined bits
   std::vector<SharedRange> unwritten;   ///< the tensors
 };
 
@@ -112,9 +112,9 @@ struct SharedMemory {
   std::vector<std::uint8_t> undefined;  ///< the undefined mask, by bit; empty if not checked
   /// By tensor: the bytes that may hold undefined elements. Empty ranges once all are written.
   std::vector<SharedRange> unwritten;
-  std::vector<PendingCopy> copies;  ///< in the order of issue
-  std::size_t pending_bytes = 0;    ///< of their data
-  std::uint64_t groups = 0;         ///< that were committed
+  std::vector<PendingCopy> copies;  ///< copies in the order of issue
+  std::size_t pending_bytes = 0;    ///< bytes of the pending copies' data
+  std::uint64_t groups = 0;         ///< number of commit groups
   LastWait last_wait;
   SharedHistory since_barrier;  ///< `records` is empty if races are not checked
   Without without;

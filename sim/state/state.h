@@ -39,7 +39,7 @@ struct Wait {
 
 /// The record that a block is making for its probes (isa/program/probe.h).
 struct RecordInProgress {
-  std::uint32_t next = 0;  ///< its number
+  std::uint32_t next = 0;  ///< number of the next PlanOp
   std::uint64_t sum = 0;
   bool undefined = false;
 };
@@ -48,7 +48,7 @@ struct BlockState {
   std::array<std::int64_t, 3> block{};  ///< BlockIndices: x, y, z
   std::uint64_t order = 0;              ///< the block's rank in the launch order
   std::vector<std::uint64_t> scalars;   ///< isa::Scalar::bits by slot (plan.h)
-  std::vector<GlobalView> views;        ///< by the variable's index
+  std::vector<GlobalView> views;        ///< views by the variable's index
   RegisterSlab registers;
   UndefinedRegisters undefined;
   ShadowValues shadow;
@@ -62,7 +62,7 @@ struct BlockState {
   std::uint64_t draws = 0;  ///< random numbers that were drawn
   bool traced = false;
   RecordInProgress probe;
-  std::optional<Wait> wait;  ///< for another block; the waiting PlanOp runs next
+  std::optional<Wait> wait;  ///< wait for another block; the waiting PlanOp runs next
   std::uint32_t turns = 0;   ///< instructions that order blocks, counted as they run
 
   // Of kernels with groups of warps or barriers (GroupsPlan::active); else empty.

@@ -20,11 +20,11 @@ namespace tilevm::sim {
 
 /// What is known before the run of a tile whose elements an index places.
 struct IndexedTile {
-  std::size_t dim = 0;         ///< of the tensor, along which the index counts
-  std::vector<int> tile_dims;  ///< by the tensor's dimension: the tile's along it, or -1
+  std::size_t dim = 0;         ///< dimension of the tensor along which the index counts
+  std::vector<int> tile_dims;  ///< dimension of the tile along each dimension of the tensor, or -1
   Tile index;                  ///< the tile of indices
-  bool is_signed = false;      ///< its elements
-  /// By the tile's place: the index's place in the same thread. Of a copy, whose tile one thread
+  bool is_signed = false;      ///< whether the index's elements are signed
+  /// By the tile's place: the index's place in the same thread. In a copy, whose tile one thread
   /// holds: the number of a place among those of all threads.
   isa::PlaceMap index_places;
   IndexLoop find_indices;
@@ -34,34 +34,35 @@ struct IndexedTile {
 /// A tensor in memory: one stride a dimension, in elements, or a layout.
 struct TensorInMemory {
   std::size_t rank = 0;
-  std::int64_t extent = 0;  ///< of the index's dimension
+  std::int64_t extent = 0;  ///< extent of the index's dimension
   Coordinates strides{};
-  const isa::MemoryLayout* layout = nullptr;  ///< instead of strides
-  unsigned bits = 0;  ///< of an element, in shared memory: 32 bits hold all offsets
+  const isa::MemoryLayout* layout = nullptr;  ///< memory layout instead of strides
+  unsigned bits = 0;  ///< bits of an element, in shared memory: 32 bits hold all offsets
 };
 
 /// Offsets in shared memory in bits, of tensors without a swizzle.
 struct SharedOffsets {
-  std::vector<std::uint32_t> base;      ///< as IndexedTable::base
-  std::vector<std::uint32_t> shares;    ///< by index
+  std::vector<std::uint32_t> base;      ///< offsets as IndexedTable::base
+  std::vector<std::uint32_t> shares;    ///< shares by index
   std::optional<std::uint32_t> stride;  ///< if each share is a multiple of its index
-  std::uint32_t low = 0, high = 0;  ///< of the first bits of all elements, whatever the index is
+  /// Bounds of the first bits of all elements, whatever the index is.
+  std::uint32_t low = 0, high = 0;
 };
 
 /// Sums wrap modulo 2^64: only the offset of an element in memory must fit.
 struct IndexedTable {
   bool built = false;
-  Coordinates strides{};  ///< that it was built for ..
+  Coordinates strides{};  ///< strides that it was built for ..
   Coordinates origin{};   ///< .. or, for a layout, the origin
 
   std::size_t run_elements = 1;
-  std::size_t runs = 0;               ///< of a thread
+  std::size_t runs = 0;               ///< number of runs of a thread
   std::vector<std::uint64_t> base;    ///< [thread][run], in elements; of strides, from the
                                       ///< tile's first element on
-  isa::PlaceMap index_places;         ///< by run
+  isa::PlaceMap index_places;         ///< places of the index by run
   bool same_order = false;            ///< the indices of a thread are in the order of its runs
-  std::uint64_t stride = 0;           ///< of the index
-  std::vector<std::uint64_t> shares;  ///< by index, instead of the stride
+  std::uint64_t stride = 0;           ///< stride of the index
+  std::vector<std::uint64_t> shares;  ///< shares by index, instead of the stride
   std::optional<isa::Swizzle> swizzle{};
   std::optional<SharedOffsets> shared{};
 

@@ -73,7 +73,7 @@ inline bool merge_intervals(std::vector<Interval>& intervals) {
 /// The bits of the elements of an access that exist: ascending and disjoint.
 struct TouchedIntervals {
   std::vector<Interval> bits;
-  bool overlap = false;  ///< two elements that are no replicas share bits
+  bool overlap = false;  ///< two elements that are not replicas share bits
 };
 
 }  // namespace tilevm::sim

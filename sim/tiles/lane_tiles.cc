@@ -15,18 +15,13 @@ std::uint8_t* grown(std::vector<std::uint8_t>& bytes, std::size_t needed) {
 /// The length of the groups of neighbouring places that are made of one place (step 0), or of
 /// places that follow one another (step 1): a power of two.
 std::size_t group_length(const isa::PlaceMap& places, std::int32_t step) {
-  std::size_t length = 1;
-  const auto grows = [&] {
-    if (places.size() % (2 * length) != 0) return false;
-    for (std::size_t i = 0; i < places.size(); i += 2 * length) {
-      for (std::size_t j = 1; j < 2 * length; ++j) {
-        if (places[i + j] != places[i] + step * static_cast<std::int32_t>(j)) return false;
-      }
-    }
-    return true;
-  };
-  while (grows()) length *= 2;
-  return length;
+  // Where a place does not follow the place before it, a group begins; all begin at multiples of
+  // their length.
+  const std::int32_t* const place = places.data();
+  const std::size_t size = places.size();
+  std::size_t begins = size;
+  for (std::size_t i = 1; i < size; ++i) begins |= place[i] - place[i - 1] != step ? i : 0;
+  return begins & (~begins + 1);
 }
 
 /// The places of groups, each of one place `length` times.
@@ -64,8 +59,14 @@ void gather(const isa::PlaceMap& places, const std::uint8_t* lanes, std::size_t 
   const std::size_t equal = group_length(places, 0), ascending = group_length(places, 1);
   if (equal > 1) return repeat<Lane>(places, lanes, locals, count, equal, out);
   switch (ascending * sizeof(Lane)) {
-    case sizeof(Lane):
-      return copy_groups<Lane, sizeof(Lane)>(places, lanes, locals, count, 1, out);
+    case 1:
+      return copy_groups<Lane, 1>(places, lanes, locals, count, ascending, out);
+    case 2:
+      return copy_groups<Lane, 2>(places, lanes, locals, count, ascending, out);
+    case 4:
+      return copy_groups<Lane, 4>(places, lanes, locals, count, ascending, out);
+    case 8:
+      return copy_groups<Lane, 8>(places, lanes, locals, count, ascending, out);
     case 16:
       return copy_groups<Lane, 16>(places, lanes, locals, count, ascending, out);
     case 32:

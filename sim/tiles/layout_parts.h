@@ -40,7 +40,7 @@ struct Tile {
   std::size_t offset = 0;        ///< byte in the slab
   std::size_t thread_bytes = 0;  ///< bytes of one thread's stream
   std::size_t threads = 0, locals = 0;
-  unsigned bits = 0;       ///< of one element
+  unsigned bits = 0;       ///< bits of one element
   std::size_t shadow = 0;  ///< the first of its elements in ShadowValues::registers
 
   [[nodiscard]] std::size_t bytes() const { return threads * thread_bytes; }

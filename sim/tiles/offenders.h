@@ -25,8 +25,8 @@ struct Offender {
 template <class Detail>
 struct Offenders {
   std::size_t count = 0;
-  isa::Index first;        ///< in row-major order
-  std::size_t thread = 0;  ///< that holds the first
+  isa::Index first;        ///< index of the first in row-major order
+  std::size_t thread = 0;  ///< thread that holds the first
   Detail detail{};
 };
 
@@ -60,7 +60,7 @@ auto find_offenders(const std::vector<std::int32_t>& threads, std::size_t places
       threads.size(), [&](std::size_t k) { return static_cast<std::size_t>(threads[k]); }, places,
       look);
 }
-/// The same for all threads.
+/// Looks at the elements of all threads.
 template <class Look>
 auto find_offenders(std::size_t threads, std::size_t places, Look&& look) {
   return detail::find_offenders(threads, [](std::size_t k) { return k; }, places, look);

@@ -8,6 +8,33 @@
 namespace tilevm::sim {
 namespace {
 
+/// Fields of `bits` bits, one in each `every` bits, from the lowest on.
+constexpr std::uint64_t fields(unsigned bits, unsigned every) {
+  std::uint64_t mask = 0;
+  for (unsigned i = 0; i < 64; i += every) mask |= isa::low_mask(bits) << i;
+  return mask;
+}
+
+/// Eight elements that follow one another, each in a byte of its own: halves of the word, of its
+/// halves, and of its quarters move apart.
+template <unsigned bits>
+std::uint64_t spread(std::uint64_t word) {
+  constexpr std::uint64_t four = fields(4 * bits, 64), two = fields(2 * bits, 32),
+                          one = fields(bits, 16);
+  word = (word & four) | (word >> 4 * bits & four) << 32;
+  word = (word & two) | (word >> 2 * bits & two) << 16;
+  return (word & one) | (word >> bits & one) << 8;
+}
+
+/// The inverse; bits of a byte above an element do not count.
+template <unsigned bits>
+std::uint64_t gathered(std::uint64_t bytes) {
+  bytes &= fields(bits, 8);
+  bytes = (bytes | bytes >> (8 - bits)) & fields(2 * bits, 16);
+  bytes = (bytes | bytes >> (16 - 2 * bits)) & fields(4 * bits, 32);
+  return (bytes | bytes >> (32 - 4 * bits)) & isa::low_mask(8 * bits);
+}
+
 /// One thread's stream of elements narrower than a byte. Eight elements begin at a whole byte and
 /// fit one 64-bit word.
 template <unsigned bits>
@@ -17,8 +44,8 @@ void unpack_narrow(const std::uint8_t* stream, std::size_t n, std::uint8_t* out)
   for (; i + 8 <= n; i += 8) {
     std::uint64_t word = 0;
     std::memcpy(&word, stream + i / 8 * bits, sizeof word);
-    for (unsigned k = 0; k < 8; ++k)
-      out[i + k] = static_cast<std::uint8_t>((word >> (k * bits)) & mask);
+    word = spread<bits>(word);
+    std::memcpy(out + i, &word, sizeof word);
   }
   if (i == n) return;
   std::uint64_t word = 0;
@@ -28,13 +55,18 @@ void unpack_narrow(const std::uint8_t* stream, std::size_t n, std::uint8_t* out)
 
 template <unsigned bits>
 void pack_narrow(const std::uint8_t* in, std::size_t n, std::uint8_t* stream) {
-  constexpr std::uint64_t mask = isa::low_mask(bits);
-  for (std::size_t i = 0; i < n; i += 8) {
-    const std::size_t count = std::min<std::size_t>(n - i, 8);
+  std::size_t i = 0;
+  for (; i + 8 <= n; i += 8) {
     std::uint64_t word = 0;
-    for (std::size_t k = 0; k < count; ++k) word |= (in[i + k] & mask) << (k * bits);
-    std::memcpy(stream + i / 8 * bits, &word, isa::bytes_for_bits(count * bits));
+    std::memcpy(&word, in + i, sizeof word);
+    word = gathered<bits>(word);
+    std::memcpy(stream + i / 8 * bits, &word, bits);
   }
+  if (i == n) return;
+  std::uint64_t word = 0;
+  std::memcpy(&word, in + i, n - i);
+  word = gathered<bits>(word);
+  std::memcpy(stream + i / 8 * bits, &word, isa::bytes_for_bits((n - i) * bits));
 }
 
 /// Calls f.operator()<bits>() for 1..7 bits.

@@ -20,10 +20,10 @@ namespace tilevm::sim {
 struct RunTable {
   Coordinates origin{};
   std::size_t run_elements = 1;
-  std::size_t runs = 0;                 ///< of a thread
+  std::size_t runs = 0;                 ///< number of runs of a thread
   std::vector<std::uint32_t> run_bits;  ///< [thread][run]: the run's first bit
   std::uint32_t low = 0, high = 0;      ///< the first bit and the end of all runs, in bits
-  bool overlaps = false;                ///< two elements that are no replicas share bits
+  bool overlaps = false;                ///< two elements that are not replicas share bits
   bool byte_aligned = false;            ///< offsets and lengths of all runs are whole bytes
 };
 
@@ -37,10 +37,11 @@ struct RunTables {
 /// What is known of a tile in a shared tensor before the run.
 struct SharedTileLayout {
   const isa::MemoryLayout* layout = nullptr;
-  std::vector<int> tile_dims;          ///< by the tensor's dimension: the tile's along it, or -1
-  std::vector<std::int64_t> extents;   ///< by the tensor's dimension: the tile's along it, or 1
+  std::vector<int> tile_dims;  ///< dimension of the tile along each dimension of the tensor, or -1
+  /// Extent of the tile along each dimension of the tensor, or 1.
+  std::vector<std::int64_t> extents;
   std::optional<std::size_t> indexed;  ///< the dimension along which an index places elements
-  unsigned bits = 0;                   ///< of an element
+  unsigned bits = 0;                   ///< bits of an element
   /// Whether the layout is only strides. Then one table serves all origins.
   bool plain = false;
   std::vector<std::int64_t> strides;  ///< if plain, by the tensor's dimension

@@ -18,10 +18,12 @@ namespace tilevm::sim {
 struct KeptIndices {
   std::vector<std::uint8_t> lanes;  ///< the tile of indices (sim/arithmetic/lanes.h)
   std::size_t lane_bytes = 1;
-  std::size_t locals = 0;                 ///< of a thread
-  bool is_signed = false;                 ///< of 32 bits
+  std::size_t locals = 0;                 ///< number of local places of a thread
+  bool is_signed = false;                 ///< whether the lanes are signed, of 32 bits
   std::int64_t begin = 0;                 ///< is added
-  const isa::PlaceMap* places = nullptr;  ///< by the tile's place
+  const isa::PlaceMap* places = nullptr;  ///< map by the tile's place
+
+  friend bool operator==(const KeptIndices&, const KeptIndices&) = default;
 
   [[nodiscard]] std::int64_t at(std::size_t thread, std::size_t place) const;
 };
@@ -32,12 +34,17 @@ struct IndexedPlaces {
   static constexpr std::int64_t outside = -1;
 
   std::size_t run_elements = 1;
-  std::size_t runs = 0;  ///< of a thread
+  std::size_t runs = 0;  ///< number of runs of a thread
   /// [thread][run]: the index in the tensor, or `outside`. Empty if `kept` says it.
   std::vector<std::int64_t> along;
   KeptIndices kept;
-  RunTable table;  ///< of a tile in shared memory
+  RunTable table;  ///< table of a tile in shared memory
 
+  /// Whether both say the same; unlike forms never do.
+  friend bool operator==(const IndexedPlaces& a, const IndexedPlaces& b) {
+    return a.run_elements == b.run_elements && a.runs == b.runs && a.along == b.along &&
+           a.kept == b.kept;
+  }
   [[nodiscard]] std::int64_t at(std::size_t thread, std::size_t place) const {
     return along.empty() ? kept.at(thread, place) : along[thread * runs + place / run_elements];
   }
@@ -49,7 +56,11 @@ struct TileOrigin {
 
   [[nodiscard]] std::int64_t& operator[](std::size_t dim) { return begin[dim]; }
   [[nodiscard]] const std::int64_t& operator[](std::size_t dim) const { return begin[dim]; }
-  friend bool operator==(const TileOrigin&, const TileOrigin&) = default;
+  /// Places are compared by what they say.
+  friend bool operator==(const TileOrigin& a, const TileOrigin& b) {
+    return a.begin == b.begin &&
+           (a.places == b.places || (a.places && b.places && *a.places == *b.places));
+  }
 };
 
 /// The index in the tensor, and the offset in elements, of element (thread, place) of a tile.

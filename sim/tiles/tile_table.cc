@@ -50,7 +50,7 @@ inline void prefetch_after(const std::uint8_t* address) {
   __builtin_prefetch(reinterpret_cast<const void*>(after));
 }
 
-/// The same for a whole piece of memory.
+/// Prefetches a whole piece of memory.
 void prefetch_after(const std::uint8_t* begin, std::size_t bytes) {
   constexpr std::size_t line = 64;
   for (std::size_t b = 0; b < bytes; b += line) prefetch_after(begin + b);
@@ -162,9 +162,39 @@ TouchedIntervals TileTable::pieces_at(const LayoutParts& parts, const Tile& tile
   return result;
 }
 
+namespace {
+
+/// Elements of 1, 2 or 4 bits one by one: each is within a byte, and a thread's fill bytes in
+/// order.
+template <unsigned bits>
+void copy_narrow(const TileTable& table, const Tile& tile, const std::uint8_t* memory,
+                 std::uint64_t base_bits, std::uint8_t* registers) {
+  const std::uint64_t* const run_bits = table.run_bits.data();
+  const std::size_t runs = table.run_bits.size();
+  constexpr std::size_t in_byte = 8 / bits;
+  for (std::size_t t = 0; t < tile.threads; ++t, registers += tile.thread_bytes) {
+    const std::uint64_t begin = base_bits + table.thread_bits[t];
+    for (std::size_t r = 0; r < runs; r += in_byte) {
+      unsigned byte = 0;
+      const std::size_t count = std::min(in_byte, runs - r);
+      for (std::size_t i = 0; i < count; ++i) {
+        const std::uint64_t bit = begin + run_bits[r + i];
+        byte |= (memory[bit / 8] >> bit % 8 & ((1U << bits) - 1)) << (i * bits);
+      }
+      registers[r / in_byte] = static_cast<std::uint8_t>(byte);
+    }
+  }
+}
+
+}  // namespace
+
 void copy_from_memory(const TileTable& table, const Tile& tile, const std::uint8_t* memory,
                       std::uint64_t base_bits, std::uint8_t* registers) {
   const std::size_t run_bits = table.run_elements * tile.bits;
+  const bool single = table.run_elements == 1 && base_bits % tile.bits == 0;
+  if (single && tile.bits == 4) return copy_narrow<4>(table, tile, memory, base_bits, registers);
+  if (single && tile.bits == 2) return copy_narrow<2>(table, tile, memory, base_bits, registers);
+  if (single && tile.bits == 1) return copy_narrow<1>(table, tile, memory, base_bits, registers);
   if (!table.byte_aligned || base_bits % 8 != 0) {
     for (std::size_t t = 0; t < tile.threads; ++t) {
       for (std::size_t r = 0; r < table.run_bits.size(); ++r) {

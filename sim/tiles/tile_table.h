@@ -19,9 +19,9 @@ namespace tilevm::sim {
 /// with the tile's own offset, must fit.
 struct TileTable {
   bool built = false;
-  Coordinates strides{};  ///< that it was built for, one a tile dimension, in elements
-  std::vector<std::uint64_t> thread_bits;  ///< by thread
-  std::vector<std::uint64_t> run_bits;     ///< by run of places
+  Coordinates strides{};  ///< strides that it was built for, one a tile dimension, in elements
+  std::vector<std::uint64_t> thread_bits;  ///< offsets in bits by thread
+  std::vector<std::uint64_t> run_bits;     ///< offsets in bits by run of places
   std::size_t run_elements = 1;
   bool byte_aligned = false;  ///< all of the above are multiples of 8 bits
   bool one_piece = false;     ///< thread after thread, the tile is one dense piece of memory

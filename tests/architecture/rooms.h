@@ -23,11 +23,11 @@ struct Room {
   std::set<std::string> uses;  ///< "sim/tiles", "sim/state"
 };
 
-/// The rooms of a map, in its order. Lines that are no lines of the table are passed over.
+/// The rooms of a map, in its order. Lines that are not lines of the table are passed over.
 [[nodiscard]] std::vector<Room> read_map(std::string_view markdown);
 
-/// What is wrong between a map and sources, a line each: a room that the map lacks or that has no
-/// files, an include that the map does not allow, an arrow of the map that no include takes.
+/// What is wrong between a map and sources, a line each: a room that is missing in the map or has
+/// no files, an include that the map does not allow, an arrow of the map that no include takes.
 [[nodiscard]] std::vector<std::string> faults_of_rooms(const std::vector<Room>& map,
                                                        const std::vector<SourceFile>& files);
 

@@ -117,7 +117,7 @@ TEST_CASE("what a map and a tree have against each other is found") {
     CHECK(faults[0] ==
           "sim/low/table.cc:2: sim/high/run.h: the map has no arrow from sim/low to sim/high");
   }
-  SUBCASE("a room that the map lacks") {
+  SUBCASE("a room that is missing in the map") {
     const SourceFile other = source("vm/cli/main.cc", "");
     CHECK(faults_of_rooms(map, {low, high, other}).size() == 1);
   }

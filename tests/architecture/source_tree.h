@@ -11,9 +11,9 @@ namespace tilevm::architecture {
 
 /// One `#include` line.
 struct Include {
-  std::string path;     ///< as written, without quotes or brackets
+  std::string path;     ///< path as written, without quotes or brackets
   bool quoted = false;  ///< "..." rather than <...>
-  int line = 0;         ///< from 1
+  int line = 0;         ///< line from 1 on
 };
 
 /// A .cc or .h file. `path` is relative to the repository's root.

@@ -34,7 +34,7 @@ def time_of(call, device):
 
 
 def medians(layer, ways, call, device, rounds):
-    """Of a call for each of the numbers of rows from which the layer dequantizes."""
+    """The time of a call for each of the numbers of rows from which the layer dequantizes."""
     times = [[] for _ in ways]
     for i in range(rounds + 3):
         for many, own in zip(ways, times):

@@ -1,7 +1,7 @@
 #!/bin/sh
 # Times programs/quantized_matmul/ for weights of every type, and the same of i8, beside cuBLAS and a
 # kernel that only reads, and compares each with the simulator bit for bit on a reduced size. Run from
-# the root of the repository on a machine with a GPU; docs/results/benchmarks.md shows the results.
+# the root of the repository on a machine with a GPU; docs/results/quantized_2026_11_25.md shows the results.
 #
 #   tests/bench/quantized_matmul.sh [FILE]      FILE: tests/bench/results/quantized_matmul.jsonl
 #   tests/bench/quantized_matmul.sh --list      only prints what is timed, a program and its constants a line
@@ -37,7 +37,7 @@ tile_of() {
     *) echo "$wide -D SLICES=2 -D BK=256 -D STAGES=2" ;;
   esac
 }
-# The same for up to 8 rows.
+# The tile for up to 8 rows.
 few_tile_of() {
   case $1 in
     u1) echo "-D SWAP=1 -D BN=448 -D WARPS=7 -D SLICES=4 -D BK=1024 -D UNROLL=1 -D STAGES=2" ;;

@@ -1,8 +1,8 @@
 #!/bin/sh
 # Times the programs of the papers' systems and the first kernels, the most important first. Run from the root of the
-# repository on a machine with a GPU; docs/results/benchmarks.md shows the results.
+# repository on a machine with a GPU; docs/results/systems_2026_11_27.md shows the results.
 #
-#   tests/bench/systems.sh [FILE]         FILE: tests/bench/results/systems.jsonl, written anew
+#   tests/bench/systems.sh [FILE]         FILE: tests/bench/results/systems.jsonl, overwritten
 #   tests/bench/systems.sh --list         the rows: only their command lines
 #   tests/bench/systems.sh --compile      no GPU: each row compiled for sm_90a; a kernel that spills is an error
 #
@@ -88,8 +88,8 @@ marlin 1 "$large" "-D BLOCKS=264"
 marlin 64 "$large" "-D BM=64"
 sparse 1 "$large" "-D BLOCKS=264"
 sparse 64 "$large" "-D BM=32 -D BLOCKS=396"
-# Of small shapes each block that a column of tiles has more is one more that waits for the others' sums. At 8192 columns two
-# blocks a multiprocessor are worth it.
+# Each block that a column of tiles of a small shape has more is one more that waits for the others' sums. At 8192
+# columns two blocks a multiprocessor are worth it.
 # flute_point SHAPE BITS ROWS
 flute_point() {
   case $3,$1,$2 in

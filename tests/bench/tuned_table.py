@@ -7,7 +7,7 @@ quantized_matmul.jsonl as `tilevm tune` would write them, and the winners of tun
                                             for each GPU, program and problem the fastest point that is proved
 
 Of the first only rows with activations of f16 and without zero points, which the layer has. Each point gave the
-simulator's bits on a reduced problem (docs/results/benchmarks.md).
+simulator's bits on a reduced problem (docs/results/quantized_2026_11_25.md).
 """
 
 import json

@@ -80,7 +80,7 @@ def loops(listing):
 
 
 def instructions(row, listing):
-    """Of the innermost loop that multiplies most, or counts, for one element; of all code where no loop does."""
+    """The counts of the innermost loop that multiplies most, or counts, for one element; of all code where no loop does."""
     article = "an" if row.what[0] in "aeio" else "a"
     code, found = loops(listing)
     code = [c for c in code if not c.startswith("NOP")]

@@ -189,7 +189,7 @@ def is_valid(blocks):
 
 
 def changes(blocks):
-    """Every program that lacks one operation, has one twice or earlier, or uses another number."""
+    """Every program without one operation, with one twice or earlier, or with another number."""
     return ((name, changed) for name, changed in all_changes(blocks) if is_valid(changed))
 
 

@@ -45,7 +45,7 @@ def name_if_unknown(kind):
 
 
 def textmate_tokens(grammar, text):
-    """The same as the grammar sees it: on each line, at each place the first pattern that matches."""
+    """The line as the grammar sees it: on each line, at each place the first pattern that matches."""
     kinds = {scope: kind for kind, scope in generate().TEXTMATE.items()}
     rules = [(kinds[rule["name"].removesuffix(".tilevm")], re.compile(rule["match"])) for rule in grammar["patterns"]]
     tokens = {}
@@ -73,7 +73,7 @@ def generate():
 
 
 def lexer_tokens(text):
-    """The same as the Pygments lexer sees it; without Pygments its rules are run as Pygments would."""
+    """The line as the Pygments lexer sees it; without Pygments its rules are run as Pygments would."""
     try:
         from pygments.lexer import RegexLexer  # noqa: F401
         module = load(EDITORS / "pygments/tilevm_lexer.py")

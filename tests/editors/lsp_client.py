@@ -99,7 +99,7 @@ class Client:
             "uri": uri, "languageId": "tilevm", "version": 1, "text": text}})
 
     def diagnostics(self, uri, version=None):
-        """Those that the server publishes next for a document (of a version)."""
+        """The diagnostics that the server publishes next for a document (of a version)."""
         while True:
             for i, message in enumerate(self.notifications):
                 params = message.get("params", {})

@@ -204,7 +204,7 @@ class Reports(unittest.TestCase):
             section = text.split("<h2>Global memory</h2>")[1].split("<h2>")[0]
             for traffic in ("global_load", "global_store"):
                 self.assertEqual(stats[traffic]["sectors"], sectors)
-            # Of each of the two statements, in its picture and as its name.
+            # Each of the two statements has it in its picture and as its name.
             self.assertEqual(len(re.findall(rf">1 request of warps: {sectors} sectors, ", section)), 4, tile)
             self.assertEqual(section.count("fetched with their sector, and not used"), 2 * sectors * unused, tile)
 

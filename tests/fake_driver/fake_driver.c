@@ -1,5 +1,5 @@
 // A stand-in for libcuda.so.1, for tests without a GPU: one device whose memory is the host's,
-// whose kernels do nothing, and which fails where it is told to.
+// whose kernels do nothing, and which fails where a test says so.
 //
 //   FAKE_CUDA_SM=90        the device's compute capability
 //   FAKE_CUDA_VERSION      what cuDriverGetVersion answers; 13000

@@ -1,4 +1,5 @@
-// Tests against the stand-in for NVIDIA's driver (fake_driver.c): what it is told and what it saw.
+// Tests against the stand-in for NVIDIA's driver (fake_driver.c): what it is asked to do and what
+// it saw.
 #pragma once
 
 #include <cstdio>

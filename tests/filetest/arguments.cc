@@ -40,7 +40,7 @@ Result<Arguments> parse_arguments(const Case& test) {
     } else if (word == "--seed") {
       arguments.seeding.seed = std::strtoull(words[i].c_str(), nullptr, 10);
     } else {
-      return Error{ErrorKind::usage, fmt::format("`{}` is no option of a test", word)};
+      return Error{ErrorKind::usage, fmt::format("`{}` is not an option of a test", word)};
     }
   }
   return arguments;

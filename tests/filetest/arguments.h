@@ -22,7 +22,7 @@ struct Arguments {
   std::string checks;  ///< `--check`; empty: the default
 };
 
-/// Error (usage): an option that is none of a test's.
+/// Error (usage): an option that tests do not have.
 [[nodiscard]] Result<Arguments> parse_arguments(const Case& test);
 
 /// The program as a case asks for it. Error (usage): a define or the target.

@@ -61,7 +61,7 @@ Result<vm::DebugCommandOptions> options_of(std::string_view text) {
     } else if (!word.starts_with('-') && options.program.file.empty()) {
       options.program.file = word;
     } else {
-      return Error{ErrorKind::usage, fmt::format("`{}` is no option of a session", word)};
+      return Error{ErrorKind::usage, fmt::format("`{}` is not an option of a session", word)};
     }
   }
   return options;

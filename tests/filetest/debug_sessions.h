@@ -18,7 +18,7 @@
 namespace tilevm::filetest {
 
 /// The text of a file with each session as it is today. Error (usage): no session, or an option
-/// that is none of a session's.
+/// that sessions do not have.
 [[nodiscard]] Result<std::string> repeat_sessions(const std::string& text);
 
 }  // namespace tilevm::filetest

@@ -154,7 +154,7 @@ class Reader {
     const auto* found =
         std::find_if(kinds.begin(), kinds.end(), [&](const auto& k) { return k.first == rest; });
     if (found == kinds.end()) {
-      wrong_ = fmt::format("`{}` is no kind of test: run, check, fmt, explain or emit", rest);
+      wrong_ = fmt::format("`{}` is not a kind of test: run, check, fmt, explain or emit", rest);
       return;
     }
     Case next;
@@ -219,7 +219,7 @@ class Reader {
       const std::size_t colon = place.find(':');
       error.line = std::atoi(place.c_str());
       error.column = colon == std::string::npos ? 0 : std::atoi(place.c_str() + colon + 1);
-      if (error.line <= 0) wrong_ = fmt::format("`{}` is no place: write LINE:COLUMN", place);
+      if (error.line <= 0) wrong_ = fmt::format("`{}` is not a place: write LINE:COLUMN", place);
     }
     error.words = rest;
     if (error.code.empty()) wrong_ = "write `# error: CODE words of the message`";

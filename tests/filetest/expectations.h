@@ -83,7 +83,7 @@ struct TestFile {
   std::string program;  ///< the path of the tested program; empty: the file itself
   Lines lines;
   std::vector<bool> is_expectation;
-  std::vector<Case> cases;  ///< at least one
+  std::vector<Case> cases;  ///< cases, at least one
   std::vector<ErrorExpectation> errors;
 };
 

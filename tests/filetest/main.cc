@@ -79,7 +79,7 @@ bool run_file(const std::string& path, vm::Engine& engine) {
 }
 
 /// Rewrites one file until it expects what it gives: new lines move the statements whose numbers
-/// prints contain, so one time may not be enough. What cannot be expected is told as in a run.
+/// prints contain, so one time may not be enough. What cannot be expected is reported as in a run.
 bool bless_file(const std::string& path, vm::Engine& engine) {
   for (int times = 0; times < 3; ++times) {
     const Result<TestSource> test = filetest::read_test_source(path);

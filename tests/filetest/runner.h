@@ -25,10 +25,11 @@ struct Outcome {
   std::vector<SeenError> errors;
   std::string rendered;  ///< all diagnostics and errors, as the command shows them
   std::vector<std::pair<std::string, vm::HostTensor>> outputs;
-  std::vector<std::string> prints;                   ///< lines
-  std::vector<std::string> shadow;                   ///< likewise
-  std::optional<std::vector<std::string>> warnings;  ///< of the run; nothing where none are made
-  std::string report;                ///< of `tilevm compile --explain`, without places
+  std::vector<std::string> prints;  ///< lines
+  std::vector<std::string> shadow;  ///< shadow values, as lines
+  /// Warnings of the run; nothing where none are made.
+  std::optional<std::vector<std::string>> warnings;
+  std::string report;                ///< report of `tilevm compile --explain`, without locations
   std::string code;                  ///< CUDA, without the prelude
   std::vector<std::string> kernels;  ///< names, if `report` and `code` were made
 };

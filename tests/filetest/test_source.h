@@ -12,8 +12,8 @@ namespace tilevm::filetest {
 
 struct TestSource {
   TestFile file;
-  std::shared_ptr<const SourceFile> text;     ///< of the test
-  std::shared_ptr<const SourceFile> program;  ///< the same text, or the program that it names
+  std::shared_ptr<const SourceFile> text;     ///< text of the test
+  std::shared_ptr<const SourceFile> program;  ///< text of the test, or of the program that it names
 };
 
 /// Reads a test. A program that it names is looked for from the folder of the test upwards, so

@@ -20,7 +20,7 @@ void fuzz_npy(std::string_view bytes) {
   } else if (!tensor) {
     require(!tensor.error().message.empty(), "a refusal has words");
   }
-  // The same bytes as an archive; what it claims to hold is not wanted.
+  // The bytes as an archive; what it claims to hold is not wanted.
   const auto file =
       vm::ArrayFile::open(vm::bytes_in_memory(vm::Bytes(bytes.begin(), bytes.end()), "fuzz.npz"));
   if (file) {

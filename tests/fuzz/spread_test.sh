@@ -50,7 +50,7 @@ case $part in
     [ "$before" -lt 1999 ] || fail "the campaign was over before it was killed"
     tilevm fuzz --seeds 0..511 --corpus part --resume --json >report
     grep -q "\"programs\": $((511 > before ? 511 - before : 0))" report ||
-      fail "the resumed campaign began anew, after seed $before: $(cat report)"
+      fail "the resumed campaign began again, after seed $before: $(cat report)"
     last=$((before > 511 ? before : 511))
     expect_seeds $((last + 1)) part
     ;;
@@ -67,7 +67,7 @@ case $part in
     for SLURM_ARRAY_TASK_ID in 0 1 2; do
       SLURM_ARRAY_TASK_COUNT=3
       export SLURM_ARRAY_TASK_ID SLURM_ARRAY_TASK_COUNT
-      sh "$root/tests/fuzz/campaign.sbatch" 0..63 --backends sim,naive
+      sh "$root/tests/fuzz/campaign.sbatch" 0..63 --engines sim,naive
     done
     expect_seeds 64 fuzz.0 fuzz.1 fuzz.2
     ;;

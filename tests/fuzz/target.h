@@ -1,9 +1,9 @@
 // A fuzz target: a function that takes any bytes, returns if all its laws hold, and aborts if one
 // does not.
 //
-// The same function runs in two ways. Built with TILEVM_LIBFUZZER it is the entry of a libFuzzer
-// binary (`./dev fuzz`). Otherwise it registers itself by its name, and tests/fuzz/replay.cc gives
-// it the files of the corpus in every build.
+// One function runs in two ways. Built with TILEVM_LIBFUZZER it is the entry of a libFuzzer binary
+// (`./dev fuzz`). Otherwise it registers itself by its name, and tests/fuzz/replay.cc gives it the
+// files of the corpus in every build.
 #pragma once
 
 #include <cstddef>

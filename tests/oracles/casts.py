@@ -4,7 +4,7 @@
 
 For each source type one kernel casts to all types that the libraries have: every code of 16 bits and
 fewer; of wider types, every exponent (or length) with its corners, and noise. The libraries are held
-to the rules of docs/reference/semantics.md where they have the same; where they have others, `agreement` says
+to the rules of docs/reference/arithmetic.md where they have the same; where they have others, `agreement` says
 so, and the rule of ours is checked in their place. Exits with 77 where they are not installed.
 """
 
@@ -133,7 +133,7 @@ def agreement(source, target, values):
     elif not target.is_float:
         return agrees
     if target.native.type.__module__.startswith("ml_dtypes") and source.bits >= 32:
-        # ml_dtypes goes by way of float32, so values that are none round twice.
+        # ml_dtypes goes by way of float32, so values that are not float32 round twice.
         agrees &= values.astype(np.float32).astype(np.float64) == values.astype(np.float64)
         if source.bits == 64 and not source.is_float:
             agrees &= np.abs(values.astype(np.float64)) <= 2.0**53

@@ -1,4 +1,4 @@
-"""The table "Casts of others" of docs/reference/semantics.md: each cell is what the library or tilevm gives.
+"""The table "Casts of others" of docs/reference/arithmetic.md: each cell is what the library or tilevm gives.
 
     casts_of_others.py TILEVM FOLDER
 
@@ -21,7 +21,7 @@ try:
 except ImportError:
     torch = None
 
-PAGE = pathlib.Path(__file__).resolve().parents[2] / "docs/reference/semantics.md"
+PAGE = pathlib.Path(__file__).resolve().parents[2] / "docs/reference/arithmetic.md"
 TYPES = {"f64": "float64", "f32": "float32", "f16": "float16", "bf16": "bfloat16", "f8e4m3": "float8_e4m3fn",
          "f8e5m2": "float8_e5m2", "f8e8m0": "float8_e8m0fnu", "f6e2m3": "float6_e2m3fn", "f6e3m2": "float6_e3m2fn",
          "f4e2m1": "float4_e2m1fn", "i4": "int4", "i8": "int8", "i32": "int32"}

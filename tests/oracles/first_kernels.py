@@ -18,6 +18,38 @@ def softmax(tilevm):
     check("softmax of one column", tilevm.run("softmax", {"x": x[:, :1]}, "y", M=5, N=1), np.ones((5, 1)))
 
 
+def by_approximate_instructions(tilevm):
+    """APPROX=1: the bounds of docs/reference/approximations.md, beside the rounding of a result."""
+    x = 3 * normal(5, 700)
+    e = np.exp(x.astype(np.float64) - x.max(axis=1, keepdims=True))
+    found = tilevm.run("softmax", {"x": x}, "y", M=5, N=700, APPROX=1)
+    # Of weights below 2^-16 the argument is larger, and its rounding with it.
+    check("softmax, APPROX", found, e / e.sum(axis=1, keepdims=True), relative=2.0**-19, absolute=2.0**-35)
+
+    gamma, beta = normal(700), normal(700)
+    d = x.astype(np.float64) - x.mean(axis=1, keepdims=True, dtype=np.float64)
+    expected = d / np.sqrt((d * d).mean(axis=1, keepdims=True) + 1e-5) * gamma + beta
+    found = tilevm.run("layernorm", {"x": x, "gamma": gamma, "beta": beta}, "y", M=5, N=700, APPROX=1)
+    check("layernorm, APPROX", found, expected, relative=4e-6 + 2.0**-22, absolute=4e-6 + 2.0**-22)
+
+    x, r, gamma = (normal(*shape, dtype=np.float16) for shape in ((5, 700), (5, 700), (700,)))
+    h = x.astype(np.float64) + r
+    y = h / np.sqrt((h * h).mean(axis=1, keepdims=True) + 1e-5) * gamma
+    found = tilevm.run("rmsnorm_residual", {"x": x, "r": r, "gamma": gamma}, ["h", "y"], M=5, N=700, APPROX=1)
+    check("rmsnorm, APPROX", found[1], y, relative=2**-11 + 1e-6 + 2.0**-22, absolute=2**-25)
+
+    a, b, bias = normal(33, 50, dtype=np.float16), normal(50, 40, dtype=np.float16), normal(40)
+    x = a.astype(np.float64) @ b.astype(np.float64) + bias
+    expected = 0.5 * x * (1 + np.tanh(np.sqrt(2 / np.pi) * (x + 0.044715 * x**3)))
+    found = tilevm.run("matmul_gelu", {"a": a, "b": b, "bias": bias}, "c", M=33, N=40, K=50, APPROX=1)
+    check("matmul_gelu, APPROX", found, expected, relative=2.0**-10, absolute=1e-5 + 2.0**-17.5 * np.abs(x).max())
+
+    a, g, u = normal(70, 50, dtype=np.float16), normal(50, 100, dtype=np.float16), normal(50, 100, dtype=np.float16)
+    x, y = a.astype(np.float64) @ g, a.astype(np.float64) @ u
+    found = tilevm.run("matmul_swiglu", {"a": a, "g": g, "u": u}, "c", M=70, N=100, K=50, APPROX=1)
+    check("matmul_swiglu, APPROX", found, x / (1 + np.exp(-x)) * y, relative=2**-10 + 2.0**-19, absolute=1e-4)
+
+
 def layernorm(tilevm):
     x, gamma, beta = normal(5, 700), normal(700), normal(700)
     d = x.astype(np.float64) - x.mean(axis=1, keepdims=True, dtype=np.float64)
@@ -202,5 +234,5 @@ def not_finite(tilevm):
 
 def first_kernels(tilevm):
     for kernel in (softmax, layernorm, rmsnorm, rope, matmul_gelus, matmul_swiglus, dequantize, scan, histogram, top_ks, convolutions,
-                   not_finite):
+                   by_approximate_instructions, not_finite):
         kernel(tilevm)

@@ -1,4 +1,4 @@
-"""Matmul by weights that are places in a table, against f64 (docs/kernels/flute.md has the bound)."""
+"""Matmul by weights that index a table, against f64 (docs/kernels/flute.md has the bound)."""
 
 import numpy as np
 

@@ -1,4 +1,4 @@
-// The functions against MPFR: the largest errors that docs/reference/semantics.md promises, and
+// The functions against MPFR: the largest errors that docs/reference/arithmetic.md promises, and
 // correct rounding where it says so, on 2^21 arguments of each function; with TILEVM_EXHAUSTIVE
 // set, on every f32 (hours of one processor for each function).
 #include <doctest/doctest.h>
@@ -63,10 +63,10 @@ struct Promise {
   bool rounded_correctly;
 };
 
-/// The table of docs/reference/semantics.md, by mnemonic: `| `Sin` `Cos` | 1.50 | 92 % | ..`.
+/// The table of docs/reference/arithmetic.md, by mnemonic: `| `Sin` `Cos` | 1.50 | 92 % | ..`.
 std::map<std::string, Promise> read_promises() {
   std::map<std::string, Promise> promises;
-  std::ifstream file(TILEVM_SOURCE_DIR "/docs/reference/semantics.md");
+  std::ifstream file(TILEVM_SOURCE_DIR "/docs/reference/arithmetic.md");
   bool inside = false;
   for (std::string line; std::getline(file, line);) {
     if (line.starts_with("| function | largest error (ulp) | rounded correctly |")) inside = true;

@@ -1,6 +1,6 @@
-// Pow against MPFR: the largest error that docs/reference/semantics.md promises on 2^19 pairs whose
-// power is worth a look, and the special cases of IEEE 754 bit for bit on all pairs of special
-// values.
+// Pow against MPFR: the largest error that docs/reference/arithmetic.md promises on 2^19 pairs
+// whose power is worth a look, and the special cases of IEEE 754 bit for bit on all pairs of
+// special values.
 #include <doctest/doctest.h>
 #include <fmt/format.h>
 
@@ -64,7 +64,7 @@ class Judge {
 
 /// The error that the reference promises: "errors of up to 1.1 ulp".
 double promised_error() {
-  std::ifstream file(TILEVM_SOURCE_DIR "/docs/reference/semantics.md");
+  std::ifstream file(TILEVM_SOURCE_DIR "/docs/reference/arithmetic.md");
   std::stringstream text;
   text << file.rdbuf();
   const std::string words = text.str(),

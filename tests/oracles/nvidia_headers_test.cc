@@ -2,7 +2,7 @@
 // against Cast: all codes of 16 bits and fewer; of f32 and f64 every exponent with its corners, and
 // 10^7 others; of wide integers 10^6. The packed conversions of the headers call these.
 //
-// The headers are one more implementation of the rules of docs/reference/semantics.md. They differ
+// The headers are one more implementation of the rules of docs/reference/arithmetic.md. They differ
 // from Cast on NaN alone, as OnNan says.
 #include <cuda_bf16.h>
 #include <cuda_fp16.h>

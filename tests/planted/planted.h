@@ -7,8 +7,9 @@
 
 namespace planted {
 
-extern int active;           ///< $PLANTED, or -1
-extern unsigned char* seen;  ///< by number: 1 if the place ran; null unless $PLANTED_SEEN is a file
+extern int active;  ///< $PLANTED, or -1
+/// 1 for each number whose location ran; null unless $PLANTED_SEEN is a file.
+extern unsigned char* seen;
 
 /// Whether change `number` is made. Constants are computed while nothing is changed.
 constexpr bool is(int number) {

@@ -34,7 +34,7 @@ ROOT = Path(__file__).resolve().parents[2]
 HERE = Path(__file__).resolve().parent
 # What is planted where, and how many of a hundred.
 AREAS = {
-    "emitter": (["backend/emit", "backend/select"], 32),
+    "emitter": (["backend/emit", "backend/machine", "backend/select"], 32),
     "planner": (["isa/access", "isa/dot", "isa/analysis"], 16),
     "prelude": (["backend/prelude"], 18),
     "simulator": (["sim/exec", "sim/mma", "sim/arithmetic", "sim/tiles", "sim/access"], 20),

@@ -116,7 +116,7 @@ async function commands(engine, tilevm) {
   compare(["check", "-"], await engine.command(["check", "<stdin>"]), await command(tilevm, ["check", "-"], text));
 
   for (const line of [["doctor"], ["diff", "programs/figure2.tile"], ["bench", "programs/figure2.tile"], ["lsp"],
-    ["run", "programs/figure2.tile", "--backend", "cuda"], ["run", "programs/figure2.tile", "--backend", "emu"],
+    ["run", "programs/figure2.tile", "--engine", "cuda"], ["run", "programs/figure2.tile", "--engine", "emu"],
     ["compile", "programs/figure2.tile", "--emit", "ptx"]]) {
     const { status, err } = await engine.command(line);
     expect(status === 3 && /in the browser/.test(err), `tilevm ${line.join(" ")} says ${status}: ${err}`);

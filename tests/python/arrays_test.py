@@ -1,5 +1,5 @@
-"""What a kernel takes on the host: arrays that are one another's memory, types that NumPy lacks, what is refused and in
-which words. package.py has the usage. Where ml_dtypes is installed its arrays are tried, too.
+"""What a kernel takes on the host: arrays that are one another's memory, types that are missing in NumPy, what is
+refused and in which words. package.py has the usage. Where ml_dtypes is installed its arrays are tried, too.
 """
 
 import itertools
@@ -54,20 +54,30 @@ def engines():
     """The engines that work here: emu needs a compiler."""
     found = ["sim"]
     try:
-        double("f32")(numpy.zeros(8, "f4"), backend="emu")
+        double("f32")(numpy.zeros(8, "f4"), engine="emu")
         found.append("emu")
     except tilevm.UnavailableError:
         pass
     return found
 
 
+class Engines(unittest.TestCase):
+    def test_backend_is_the_old_name_of_engine(self):
+        x = numpy.arange(8, dtype="f4")
+        self.assertEqual(double("f32")(x, backend="sim").tolist(), (2 * x).tolist())
+        with self.assertRaisesRegex(tilevm.UsageError, "`engine` and `backend`, its old name, are both given"):
+            double("f32")(x, engine="sim", backend="sim")
+        with self.assertRaisesRegex(tilevm.UsageError, "unknown engine `simm`; did you mean `sim`"):
+            double("f32")(x, engine="simm")
+
+
 class OneMemory(unittest.TestCase):
     def test_a_kernel_works_in_place(self):
-        for backend, entry in itertools.product(engines(), ("double", "twice")):
+        for engine, entry in itertools.product(engines(), ("double", "twice")):
             x = numpy.arange(8, dtype="f4")
             wanted = x * (2 if entry == "double" else 4)
-            self.assertIs(double("f32", entry)(x, x, backend=backend), x)
-            self.assertEqual(x.tolist(), wanted.tolist(), (backend, entry))
+            self.assertIs(double("f32", entry)(x, x, engine=engine), x)
+            self.assertEqual(x.tolist(), wanted.tolist(), (engine, entry))
 
     def test_races_in_it_are_found(self):
         x = numpy.arange(256, dtype="f4")
@@ -79,8 +89,8 @@ class OneMemory(unittest.TestCase):
     def test_two_outputs_in_one_array(self):
         x, y = numpy.arange(64, dtype="f4"), numpy.zeros(64, "f4")
         own, crossed = [tilevm.loads(SPLIT.replace("SHIFT", shift)) for shift in ("", "- b * 32 + (1 - b) * 32")]
-        for backend in engines():
-            self.assertEqual(own(x, y, y, backend=backend)[0].tolist(), (2 * x).tolist())  # the later store stays
+        for engine in engines():
+            self.assertEqual(own(x, y, y, engine=engine)[0].tolist(), (2 * x).tolist())  # the later store stays
         with self.assertRaisesRegex(tilevm.ProgramError, "TV0406"):
             crossed(x, y, y)
         with self.assertRaisesRegex(tilevm.ProgramError, "TV0406"):
@@ -89,10 +99,10 @@ class OneMemory(unittest.TestCase):
 
     def test_overlapping_slices_are_refused(self):
         whole = numpy.zeros(12, "f4")
-        for backend in engines():
+        for engine in engines():
             for x, y in ((whole[:8], whole[4:]), (whole[4:], whole[:8]), (whole[1:9], whole[2:10])):
                 with self.assertRaisesRegex(tilevm.UsageError, "`x_ptr` and `y_ptr` of `double` overlap(.|\n)*`inout`"):
-                    double("f32")(x, y, backend=backend)
+                    double("f32")(x, y, engine=engine)
         two = numpy.zeros(16, "f4")
         two[:8] = 1
         self.assertEqual(double("f32")(two[:8], two[8:]).tolist(), [2] * 8)  # beside each other
@@ -141,7 +151,7 @@ class Inputs(unittest.TestCase):
 
 
 class Types(unittest.TestCase):
-    """bf16 and floats of 8 bits, which NumPy lacks."""
+    """bf16 and floats of 8 bits, which are missing in NumPy."""
 
     def test_codes_in_codes_out(self):
         for type_, codes, one, two in (("bf16", "uint16", 0x3F80, 0x4000), ("f8e4m3", "uint8", 0x38, 0x40),

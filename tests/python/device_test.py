@@ -60,7 +60,7 @@ pipeline twice(a: f32[32]) -> (c: f32[32]):
 
 
 def aligned(array):
-    """The same in memory that begins at a multiple of 16, as memory of a GPU does."""
+    """An array in memory that begins at a multiple of 16, as memory of a GPU does."""
     raw = numpy.zeros(array.nbytes + 16, "uint8")
     begin = -raw.ctypes.data % 16
     copy = raw[begin:begin + array.nbytes].view(array.dtype).reshape(array.shape)
@@ -168,7 +168,7 @@ class Exchange:
 
 
 def log_of(call):
-    """What the driver was told during a call."""
+    """What the driver was asked during a call."""
     os.environ["FAKE_CUDA_LOG"] = str(LOG)
     LOG.write_text("")
     try:
@@ -246,7 +246,7 @@ class Calls(Device):
 
     def test_cuda_on_arrays_of_the_host(self):
         a, b, _ = tensors()
-        self.assertIn("launch", log_of(lambda: self.kernel(a, b, n=1, backend="cuda")))
+        self.assertIn("launch", log_of(lambda: self.kernel(a, b, n=1, engine="cuda")))
 
 
 class Mistakes(Device):
@@ -256,7 +256,7 @@ class Mistakes(Device):
             self.refused("`b_ptr` is not on a GPU, and this launch is on GPU 0; pass a tensor there", self.kernel, a,
                          tensors()[0], c, 1)
             self.refused("`a_ptr` is on a GPU, and `sim` reads memory of the host; pass x.cpu()", self.kernel, a, b, c, 1,
-                         backend="sim")
+                         engine="sim")
 
     def test_another_device(self):
         with Torch() as torch:

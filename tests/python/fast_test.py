@@ -118,7 +118,7 @@ class Overhead(unittest.TestCase):
         self.report("a stand-in for a framework", launch, launch, five)
 
     def test_with_torch(self):
-        """The same with tensors of torch, whose memory is the host's as that of the stand-in for the driver is."""
+        """The calls with tensors of torch, whose memory is the host's as that of the stand-in for the driver is."""
         try:
             import torch
         except ImportError:

@@ -89,10 +89,10 @@ class Calls(unittest.TestCase):
         self.assertEqual((raised.exception.diagnostics[0].line, raised.exception.diagnostics[0].column), (4, 20))
 
     def test_ctrl_c_ends_a_call(self):
-        for backend in ("sim", "emu:O0"):
-            with self.subTest(backend):
+        for engine in ("sim", "emu:O0"):
+            with self.subTest(engine):
                 try:
-                    self.kernel(A, n=1, backend=backend)
+                    self.kernel(A, n=1, engine=engine)
                 except tilevm.UnavailableError as error:
                     self.skipTest(str(error))
                 threads = len(os.listdir("/proc/self/task"))
@@ -101,7 +101,7 @@ class Calls(unittest.TestCase):
                 given = numpy.zeros((2, 2), "float32")
                 before = time.monotonic()
                 with self.assertRaises(KeyboardInterrupt):
-                    self.kernel(A, given, n=2_000_000_000, backend=backend, max_steps=1 << 60)
+                    self.kernel(A, given, n=2_000_000_000, engine=engine, max_steps=1 << 60)
                 self.assertLess(time.monotonic() - before, 8)
                 self.assertFalse(given.any())
                 timer.join()

@@ -31,7 +31,7 @@ SHARED = Plan(PROGRAMS[1], {"BN": 64, "WARPS": 2, "SPLIT": 2})  # its blocks add
 
 
 def launched_by(call):
-    """What the driver was told: a line for each launch that a call puts, with its stream."""
+    """What the driver was asked: a line for each launch that a call puts, with its stream."""
     with tempfile.TemporaryDirectory() as folder:
         log = pathlib.Path(folder) / "log"
         os.environ["FAKE_CUDA_LOG"] = str(log)

@@ -210,7 +210,7 @@ class Layers(unittest.TestCase):
                     self.assertTrue(torch.allclose(layer(x).float(), exact, rtol=4e-3, atol=4e-3))
 
     def test_gradients(self):
-        """Of x it is that of a product with the dequantized weights, of the bias the sum over rows."""
+        """The gradient of x is that of a product with the dequantized weights, of the bias the sum over rows."""
         for shape, type_, many in (((3, 96), "u4", None), ((2, 5, 96), "f8e4m3", None), ((96,), "i6", None), ((4, 96), "u3", 2)):
             _, layer = make_layer(type_, many_rows=many)
             layer.bias.requires_grad_()

@@ -44,6 +44,7 @@ STANDS_IN = importlib.util.find_spec("triton") is None
 if STANDS_IN:
     stand_in()
 import cases
+import on_gpu
 
 CASES = cases.load_all()
 
@@ -84,8 +85,8 @@ class Hardware(unittest.TestCase):
 
     recorded = json.loads((FOLDER / "hardware/recorded.json").read_text(encoding="utf-8"))["sha256"]
 
-    def compare(self, name, grid, output, *arguments):
-        guest.import_module((FOLDER / f"hardware/{name}.txt").read_text(encoding="utf-8"))[grid](*arguments)
+    def compare(self, name, grid, output, *arguments, **named):
+        guest.import_module((FOLDER / f"hardware/{name}.txt").read_text(encoding="utf-8"))[grid](*arguments, **named)
         self.assertEqual(hashlib.sha256(output.tobytes()).hexdigest(), self.recorded[name])
 
     def rows(self, name, seed):
@@ -96,8 +97,15 @@ class Hardware(unittest.TestCase):
     def test_sums_of_rows(self):
         self.rows("sum", 0)
 
+    def test_softmax_by_approximate_instructions(self):
+        self.rows("softmax", 0)
+
     def test_layernorm_without_fusion(self):
         self.rows("layernorm", 3)
+
+    def test_a_product_whose_threads_hold_eight_neighbours_along_k(self):
+        arguments = on_gpu.arguments_of(CASES["matmul_int4"], 0)
+        self.compare("matmul_int4", (1, 1), arguments["c"], **arguments)
 
     def test_products_of_three_types_by_wgmma(self):
         random = numpy.random.default_rng(0)
@@ -173,9 +181,10 @@ class Reports(unittest.TestCase):
         self.assertIn("multiples of 16", str(caught.exception))
 
     def test_what_is_not_exact_is_named(self):
-        notes = guest.import_module(kept("softmax.sm_80.3_9.txt")).notes
-        self.assertTrue(any("ex2.approx" in note and "rows.py:" in note for note in notes), notes)
-        self.assertEqual(guest.import_module(kept("add.sm_80.3_9.txt")).notes, ())
+        notes = guest.import_module(kept("cross_entropy.sm_80.3_9.txt")).notes
+        self.assertTrue(any("libdevice's log" in note and "rows.py:" in note for note in notes), notes)
+        for exact in ("add", "softmax"):
+            self.assertEqual(guest.import_module(kept(f"{exact}.sm_80.3_9.txt")).notes, ())
 
 
 class Refusals(unittest.TestCase):
@@ -207,7 +216,7 @@ class Refusals(unittest.TestCase):
     def test_a_kernel_that_is_none(self):
         with self.assertRaises(tilevm.UsageError) as caught:
             tilevm.from_triton(print, {})
-        self.assertIn("is no kernel", str(caught.exception))
+        self.assertIn("is not a kernel", str(caught.exception))
 
 
 @unittest.skipIf(STANDS_IN, "Triton is not installed")

@@ -133,7 +133,7 @@ class OfTheUser(Tables):
         self.assertEqual(constants("NVIDIA H100", 8192, 8192)["BN"], "64")
 
     def test_many_rows_have_a_row_of_as_many(self):
-        """Of another device and of u4 for i4, before one of this device for half the rows, where weights are read twice."""
+        """The point of another device and of u4 for i4, before one of this device for half the rows, where weights are read twice."""
         problem = ("N=8192", "K=4096", "GROUP=128")
         self.write(trial(defines=("M=16", "Q=i4", *problem)),
                    trial("Another GPU", file=MANY, defines=("M=32", "Q=u4", *problem), point="BM=32 BK=128", us=9))
@@ -167,7 +167,7 @@ class OfTheUser(Tables):
     def test_files_that_are_no_tables(self):
         self.file.write_text(json.dumps(trial()) + "\n" + json.dumps(trial(us=1))[:90])  # an interrupt
         self.assertEqual(_tuned.choose("A GPU", "u4", 1024, 512, 64, 16).program, FEW)
-        for text, words in (("{\n", "line 1, is no result"), ("[]\n", "line 1"), ('{"environment": 3}\n', "line 1"),
+        for text, words in (("{\n", "line 1, is not a result"), ("[]\n", "line 1"), ('{"environment": 3}\n', "line 1"),
                             (json.dumps({**trial(), "defines": 3}) + "\n", "does not tell what was timed"),
                             (json.dumps(trial(defines=("NOBODY=1",))) + "\n", "does not tell what was timed")):
             self.file.write_text(text)

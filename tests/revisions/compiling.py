@@ -11,7 +11,7 @@ import tempfile
 import cubin
 from tree import Failure
 
-# Of a kernel's report, what a launch needs beside the machine code, and what ptxas says.
+# What a launch needs beside the machine code, from a kernel's report, and what ptxas says.
 LAUNCH = ("threads", "shared_bytes", "workspace_bytes")
 COMPILED = ("spill_store_bytes", "spill_load_bytes")
 UNAVAILABLE = 3  # the exit status where there is no compiler

@@ -34,7 +34,7 @@ def cases_of(path, root):
 
 
 def measured(root):
-    """The rows of the table of the quantised product in docs/results/benchmarks.md."""
+    """The rows of the table of the quantised product in docs/results/quantized_2026_11_25.md."""
     done = subprocess.run(["sh", MEASURED, "--list"], cwd=root, stdout=subprocess.PIPE, text=True,
                           check=True)
     rows = [shlex.split(line) for line in done.stdout.splitlines()]

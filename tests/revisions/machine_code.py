@@ -8,7 +8,7 @@ configuration of the quantised product (tests/bench/quantized_matmul.sh --list) 
 both revisions, and compares code, registers, memory and constants of each kernel. A configuration
 that a target refuses must be refused with the same words. Exits with 1 where something differs.
 
-A program that was written anew has other constants for the same kernel: --measured compares the
+A program that was rewritten has other constants for the same kernel: --measured compares the
 measured rows one by one, each with the program and the constants of its own revision. The kernels
 are compared then, not what belongs to the whole cubin, where the prelude's constants are in the
 order in which a program first uses their types.

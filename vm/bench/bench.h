@@ -58,11 +58,11 @@ struct CublasTime {
 
 /// One launch; times in microseconds.
 struct KernelTime {
-  std::string name;  ///< with the number of the launch, if the entry launches it several times
+  std::string name;  ///< name, with the number of the launch if the entry launches it several times
   backend::Spread time;
-  std::uint64_t bytes = 0;  ///< of the tensors that the launch is given, each once
+  std::uint64_t bytes = 0;  ///< bytes of the tensors that the launch is given, each once
   backend::Spread read;     ///< the yardstick for so many bytes
-  double operations = 0;    ///< of MatmulSize, if the kernel has a matrix product
+  double operations = 0;    ///< operations of MatmulSize, if the kernel has a matrix product
   std::optional<CublasTime> cublas;
   backend::KernelProperties properties;
   std::int64_t threads = 0, shared_bytes = 0;
@@ -71,7 +71,7 @@ struct KernelTime {
 /// All launches of an entry together, from the first to the last.
 struct EntryTime {
   backend::Spread launched;  ///< one by one
-  backend::Spread graph;     ///< as a CUDA graph
+  backend::Spread graph;     ///< times as a CUDA graph
 };
 
 /// How far an output is from the reference's: |a - b| / |b| in the Frobenius norm.
@@ -85,7 +85,7 @@ struct BenchReport {
   std::string entry;
   backend::TimingOptions timing;
   std::vector<KernelTime> kernels;
-  std::optional<EntryTime> whole;  ///< of entries with several launches, if all are timed
+  std::optional<EntryTime> whole;  ///< times of entries with several launches, if all are timed
   std::uint64_t peak_bytes = 0;    ///< 0: not measured
   backend::Spread peak;
   std::string cublas;      ///< version and path; empty: not timed

@@ -4,6 +4,8 @@
 #include "isa/analysis/idle_code.h"
 #include "vm/cli/cmd_support.h"
 #include "vm/cli/commands.h"
+#include "vm/diff/differ.h"
+#include "vm/run/make_engine.h"
 
 namespace tilevm::vm {
 
@@ -47,6 +49,30 @@ Json kernels_json(const isa::VerifiedProgram& program) {
   return list;
 }
 
+/// Runs the machine program of an entry once. What it finds does not depend on the order that the
+/// emulated GPU takes (backend/emu/order_check.h), and not on the data unless the control flow
+/// does.
+Result<std::optional<Failure>> check_machine(const CheckOptions& options,
+                                             const isa::VerifiedProgram& program, Io& io,
+                                             Reporter& reporter) {
+  Result<Entry> entry = resolve_entry(program, options.entry, options.data);
+  if (!entry) return entry.error();
+  Result<std::unique_ptr<Engine>> engine = make_engine("emu", {});
+  if (!engine) return engine.error();
+  Engines engines;
+  engines.push_back(*std::move(engine));
+  const DiffCase what{program, *std::move(entry)};
+  ExecutionOptions execution;
+  execution.data = options.data;
+  execution.exact = options.exact;
+  DataReader reader = data_reader(execution, options.program, io);
+  Result<SeedRun> run = run_seed(what, engines, {options.seed, false}, reader);
+  if (!run) return run.error();
+  reporter.notes(reader.notes());
+  reporter.set("entry", what.entry.name);
+  return std::move(run->runs.front().failure);
+}
+
 }  // namespace
 
 Exit check(const CheckOptions& options, Io& io) {
@@ -64,6 +90,12 @@ Exit check(const CheckOptions& options, Io& io) {
   reporter.set("target", isa::to_string(loaded->program->target()));
   reporter.set("kernels", kernels_json(*loaded->program));
   if (!options.json) io.out << loaded->source->name() << ": " << summary(*loaded->program) << '\n';
+  if (!options.machine) return reporter.finish(Exit::ok);
+  Result<std::optional<Failure>> failure = check_machine(options, *loaded->program, io, reporter);
+  if (!failure) return reporter.fail(failure.error());
+  reporter.set("machine_in_order", !failure->has_value());
+  if (*failure) return reporter.fail(**failure, *loaded->source);
+  if (!options.json) io.out << "the machine program is in order\n";
   return reporter.finish(Exit::ok);
 }
 

@@ -113,7 +113,7 @@ class Demo {
     if (!entry) return fail(io_, entry.error());
     entry_ = *std::move(entry);
     const std::optional<Product> product = as_product(entry_);
-    if (!product) return fail(io_, {ErrorKind::program, file_ + " is no matrix product"});
+    if (!product) return fail(io_, {ErrorKind::program, file_ + " is not a matrix product"});
     product_ = *product;
     say("check",
         fmt::format("{} kernels, {} launches, verified for {}", program_->program().kernels.size(),
@@ -167,7 +167,7 @@ class Demo {
     return fail(io_, {ErrorKind::program, "the simulated product is wrong; please report this"});
   }
 
-  /// Runs on the GPU if there is one; without one says why not, which is no failure.
+  /// Runs on the GPU if there is one; without one says why not, which is not a failure.
   Exit compare_with_gpu() {
     Result<std::unique_ptr<Engine>> engine = make_engine("cuda", {});
     if (!engine) {

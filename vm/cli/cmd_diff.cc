@@ -44,7 +44,7 @@ Result<Seeds> parse_seeds(const std::string& text) {
   if (first && last && *first <= *last && *last - *first < 1'000'000) return Seeds{*first, *last};
   return Error{
       ErrorKind::usage,
-      fmt::format("--seeds `{}` is no range: write A..B with A <= B, at most a million", text)};
+      fmt::format("--seeds `{}` is not a range: write A..B with A <= B, at most a million", text)};
 }
 
 /// One program, one entry, several engines: seed after seed.
@@ -229,7 +229,7 @@ EngineOptions engine_options_of(const DiffOptions& options, sim::Progress& progr
 /// A machine without a GPU compares with the emulated one.
 Error with_way_out(Error error, const std::string& backends) {
   if (error.kind == ErrorKind::unavailable && backends.find("cuda") != std::string::npos) {
-    error.message += "; without a GPU, `--backends sim,emu` compares with the emulated one";
+    error.message += "; without a GPU, `--engines sim,emu` compares with the emulated one";
   }
   return error;
 }

@@ -37,7 +37,7 @@ backend::Finding examine_emu() {
       backend::HostCompiler::find(backend::EmuOptions{}.optimisation);
   if (compiler) return {backend::Health::ok, "C++", compiler->description(), ""};
   return {backend::Health::missing, "C++", compiler.error().message,
-          "only `--backend emu` needs it"};
+          "only `--engine emu` needs it"};
 }
 
 /// What can be done with what was found.

@@ -32,7 +32,7 @@ Result<fuzz::SeedRange> parse_range(const FuzzOptions& options) {
   const auto last = dots == std::string_view::npos ? first : whole_number(seeds.substr(dots + 2));
   if (!first || !last || *first > *last || *last > fuzz::most_seed) {
     return Error{ErrorKind::usage,
-                 fmt::format("--seeds `{}` is no range: write A..B with A <= B", seeds)};
+                 fmt::format("--seeds `{}` is not a range: write A..B with A <= B", seeds)};
   }
   const bool parts = slash != std::string_view::npos;
   const std::uint64_t count = parts ? whole_number(shard.substr(slash + 1)).value_or(0) : 0;
@@ -40,7 +40,7 @@ Result<fuzz::SeedRange> parse_range(const FuzzOptions& options) {
   const fuzz::SeedRange range{*first, *last, index, count};
   if (fuzz::is_valid(range)) return range;
   return Error{ErrorKind::usage,
-               fmt::format("--shard `{}` is no part: write I/N with I from 0 to N - 1, and N up "
+               fmt::format("--shard `{}` is not a part: write I/N with I from 0 to N - 1, and N up "
                            "to {}",
                            shard, fuzz::most_shards)};
 }

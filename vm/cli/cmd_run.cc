@@ -29,9 +29,10 @@ Result<std::uint64_t> parse_seeded(std::string_view what, std::string& text,
     const char* end = text.data() + text.size();
     const auto [stop, error] = std::from_chars(begin, end, seed);
     if (error != std::errc{} || stop != end) {
-      return Error{ErrorKind::usage, fmt::format("`{}` is no seed of `random`; a seed is a number "
-                                                 "from 0 to 2^64 - 1",
-                                                 text.substr(random.size()))};
+      return Error{ErrorKind::usage,
+                   fmt::format("`{}` is not a seed of `random`; a seed is a number "
+                               "from 0 to 2^64 - 1",
+                               text.substr(random.size()))};
     }
     text = "random";
   }
@@ -108,7 +109,10 @@ Status deliver(const PreparedRun& run, const RunReport& report, Reporter& report
     if (!tensor.output) continue;
     const std::optional<std::size_t> unwritten =
         i < report.unwritten.size() ? report.unwritten[i] : std::nullopt;
-    if (!reporter.json()) show_output(tensor, run.tensors[i], unwritten, words);
+    if (!reporter.json()) {
+      show_output(tensor, run.tensors[i], unwritten, words);
+      continue;
+    }
     Json object = output_json(tensor.name, run.tensors[i], unwritten);
     if (tensor.dest) object.set("file", tensor.dest->path);
     if (tensor.dest && !tensor.dest->member.empty()) object.set("array", tensor.dest->member);
@@ -144,7 +148,7 @@ void show_stats(const isa::VerifiedProgram& program, const Engine& engine, const
 
 /// What misses something of CUDA runs without it.
 Error with_way_out(Error error) {
-  if (error.kind == ErrorKind::unavailable) error.message += ", or run with `--backend sim`";
+  if (error.kind == ErrorKind::unavailable) error.message += ", or run with `--engine sim`";
   return error;
 }
 
@@ -213,7 +217,7 @@ Status check_require_written(const RunOptions& options, const sim::Checks& check
   if (!options.require_written) return Done{};
   if (options.backend != "sim") {
     return Error{ErrorKind::usage,
-                 "`--require-written` needs the simulator; run it with `--backend sim`"};
+                 "`--require-written` needs the simulator; run it with `--engine sim`"};
   }
   if (!checks.unwritten || !checks.races) {
     return Error{ErrorKind::usage, "`--require-written` needs the checks `unwritten` and `races`"};
@@ -241,12 +245,12 @@ Exit run(const RunOptions& options, Io& io) {
     return reporter.fail(
         Error{ErrorKind::usage,
               "`--shadow` needs the simulator, since a GPU, emulated or not, computes every value "
-              "once; run it with `--backend sim`, which gives the same bits"});
+              "once; run it with `--engine sim`, which gives the same bits"});
   }
   if (!options.page.empty() && options.backend != "sim") {
     return reporter.fail(Error{ErrorKind::usage,
                                "`--report` needs the simulator, which counts and traces; run it "
-                               "with `--backend sim`, which gives the same bits"});
+                               "with `--engine sim`, which gives the same bits"});
   }
   Result<std::shared_ptr<const SourceFile>> source = open_program(options.program, io);
   if (!source) return reporter.fail(source.error());

@@ -30,7 +30,7 @@ inline constexpr std::string_view default_target = "sm_90";
 [[nodiscard]] Result<std::shared_ptr<const SourceFile>> open_program(const ProgramOptions& options,
                                                                      Io& io);
 
-/// The same, from the file that the options name. Errors: usage (the file too).
+/// Loads the file that the options name. Errors: usage (the file too).
 [[nodiscard]] Result<Loaded> load_program(const ProgramOptions& options,
                                           std::string_view target_if_none, Io& io);
 
@@ -38,7 +38,7 @@ inline constexpr std::string_view default_target = "sm_90";
 [[nodiscard]] DataReader data_reader(const ExecutionOptions& execution,
                                      const ProgramOptions& program, Io& io);
 
-/// An entry and its tensors, filled. What was rounded is told.
+/// An entry and its tensors, filled. Rounding is reported.
 struct PreparedRun {
   Entry entry;
   std::vector<HostTensor> tensors;

@@ -28,7 +28,7 @@ Result<std::array<std::int64_t, 3>> parse_block(const std::string& text) {
     at = stop + 1;
   }
   return Error{ErrorKind::usage,
-               fmt::format("`{}` is no block; write its indices as X, X,Y or X,Y,Z", text)};
+               fmt::format("`{}` is not a block; write its indices as X, X,Y or X,Y,Z", text)};
 }
 
 /// Takes events as they happen: lines, or items of a JSON array, written at once.
@@ -151,7 +151,7 @@ Exit trace_loaded(const isa::VerifiedProgram& program, const std::array<std::int
   if (!failure && writer->is_empty()) {
     if (Status there = check_block(block, report); !there) return reporter.fail(there.error());
   }
-  // At the limit the run is stopped, which is no fault of the program.
+  // At the limit the run is stopped, which is not a fault of the program.
   if (failure && !writer->cut()) return reporter.fail(*failure, program.source());
   return reporter.finish(Exit::ok);
 }

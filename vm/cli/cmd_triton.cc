@@ -1,11 +1,13 @@
 // Commands whose work is done elsewhere: `tilevm lsp` by the language server, `tilevm triton` by
-// the Python package, since the user's own Triton is a part of it.
+// the Python package, since the user's own Triton is a part of it, and `tilevm pack`, since the
+// formats of checkpoints are read there.
 #include <unistd.h>
 
 #include <cerrno>
 #include <csignal>
 #include <cstdlib>
 #include <cstring>
+#include <utility>
 
 #include <fmt/format.h>
 
@@ -16,11 +18,29 @@ namespace tilevm::vm {
 
 namespace {
 
-/// The words of `python3 -m tilevm.triton`.
-std::vector<std::string> words_of(const TritonOptions& options) {
+/// `python3 -m MODULE`, with the Python that TILEVM_PYTHON names.
+std::vector<std::string> python_of(const char* module) {
   const char* named = std::getenv("TILEVM_PYTHON");
-  const std::string python = named != nullptr && *named != '\0' ? named : "python3";
-  std::vector<std::string> words = {python, "-m", "tilevm.triton", options.file};
+  return {named != nullptr && *named != '\0' ? named : "python3", "-m", module};
+}
+
+/// Becomes the Python program; returns if there is none.
+Exit become(std::vector<std::string> words, const char* what, Io& io) {
+  std::vector<char*> arguments;
+  for (std::string& word : words) arguments.push_back(word.data());
+  arguments.push_back(nullptr);
+  io.out.flush();
+  io.err.flush();
+  execvp(arguments.front(), arguments.data());
+  return fail(io, {ErrorKind::unavailable,
+                   fmt::format("`{}` cannot be started ({}); name the Python that has {} in "
+                               "TILEVM_PYTHON",
+                               words.front(), std::strerror(errno), what)});
+}
+
+std::vector<std::string> words_of(const TritonOptions& options) {
+  std::vector<std::string> words = python_of("tilevm.triton");
+  words.push_back(options.file);
   const auto add = [&](const char* name, const std::string& value) {
     if (value.empty()) return;
     words.emplace_back(name);
@@ -38,19 +58,17 @@ std::vector<std::string> words_of(const TritonOptions& options) {
 
 }  // namespace
 
-/// Becomes the Python program; what is below the call happens if there is none.
 Exit triton(const TritonOptions& options, Io& io) {
-  std::vector<std::string> words = words_of(options);
-  std::vector<char*> arguments;
-  for (std::string& word : words) arguments.push_back(word.data());
-  arguments.push_back(nullptr);
-  io.out.flush();
-  io.err.flush();
-  execvp(arguments.front(), arguments.data());
-  return fail(io, {ErrorKind::unavailable,
-                   fmt::format("`{}` cannot be started ({}); name the Python that has Triton and "
-                               "the package tilevm in TILEVM_PYTHON",
-                               words.front(), std::strerror(errno))});
+  return become(words_of(options), "Triton and the package tilevm", io);
+}
+
+Exit pack(const PackOptions& options, Io& io) {
+  std::vector<std::string> words = python_of("tilevm.checkpoints");
+  if (options.quiet) words.emplace_back("--quiet");
+  words.emplace_back("--");
+  words.push_back(options.source);
+  if (!options.destination.empty()) words.push_back(options.destination);
+  return become(std::move(words), "the package tilevm", io);
 }
 
 Exit lsp(const LspOptions& options, Io& io) {

@@ -55,7 +55,7 @@ std::string is_seed(const std::string& text) {
   const char* const end = text.data() + text.size();
   const auto [stop, error] = std::from_chars(text.data(), end, value);
   if (error == std::errc{} && stop == end) return {};
-  return "`" + text + "` is no seed, an integer from 0 to 2^64 - 1";
+  return "`" + text + "` is not a seed, an integer from 0 to 2^64 - 1";
 }
 
 void add_entry(CLI::App* app, std::string& entry, std::vector<std::string>& inputs, bool& exact,
@@ -105,6 +105,10 @@ void add_reading_commands(CLI::App& root, Commands& commands) {
     auto [app, o] = add_command<CheckOptions>(
         root, commands, "check", "Parses and verifies; shows every error of the file.", check);
     add_program(app, o->program, "sm_90 if left out");
+    app->add_flag("--machine", o->machine,
+                  "also run the program on the emulated GPU, and check that barriers, phases of "
+                  "copies and fences order its accesses to shared memory");
+    add_entry(app, o->entry, o->data.inputs, o->exact, o->seed);
     app->add_flag("--json", o->json, "one JSON object to standard output");
   }
   {
@@ -189,7 +193,8 @@ void add_running_commands(CLI::App& root, Commands& commands) {
     add_program(app, o->program, "the device's, or sm_90, if left out");
     add_no_assert(app, o->program);
     add_execution(app, o->execution);
-    app->add_option("--backend", o->backend, "sim (default), emu or cuda")->type_name("NAME");
+    app->add_option("--engine,--backend", o->backend, "sim (default), emu or cuda")
+        ->type_name("NAME");
     app->add_option("--check", o->checks, check_help())->type_name("LIST");
     add_number(*app, "--max-steps", o->max_steps, 1, 62,
                "statements that a block may execute in the simulator, iterations of loops that a "
@@ -273,11 +278,11 @@ void add_running_commands(CLI::App& root, Commands& commands) {
   }
   {
     auto [app, o] = add_command<DiffOptions>(
-        root, commands, "diff", "Runs a program on several backends and compares every bit.", diff);
+        root, commands, "diff", "Runs a program on several engines and compares every bit.", diff);
     add_program(app, o->program, "the device's, or sm_90, if left out");
     add_no_assert(app, o->program);
     add_execution(app, o->execution);
-    app->add_option("--backends", o->backends,
+    app->add_option("--engines,--backends", o->backends,
                     "two or more to compare, with the first; cuda:O0 to cuda:O3 are levels of "
                     "optimisation; sim,cuda if left out")
         ->type_name("A,B");
@@ -288,7 +293,7 @@ void add_running_commands(CLI::App& root, Commands& commands) {
                     "how long a run on a GPU may take, 0 for ever; 600 if left out")
         ->check(CLI::NonNegativeNumber)
         ->type_name("SECONDS");
-    app->add_option("--record", o->record, "append what the last backend gave, one line a seed")
+    app->add_option("--record", o->record, "append what the last engine gave, one line a seed")
         ->type_name("FILE");
     app->add_option("--bundle", o->bundle,
                     "write the first seed that differs, else the first, to a folder from which "
@@ -328,7 +333,7 @@ void add_record_command(CLI::App& root, Commands& commands) {
   app->add_option("--time-limit", o->time_limit, "begin no case after so many seconds; exit 4")
       ->check(CLI::NonNegativeNumber)
       ->type_name("SECONDS");
-  app->add_option("--backend", o->backend,
+  app->add_option("--engine,--backend", o->backend,
                   "cuda (default), or emu: the emulated GPU; sim compares the simulator with "
                   "itself, to try cases out")
       ->type_name("NAME");
@@ -423,7 +428,7 @@ void add_fuzz_command(CLI::App& root, Commands& commands) {
       ->type_name("A..B");
   app->add_option("--shard", o->shard, "only the seeds whose remainder by N is I")
       ->type_name("I/N");
-  app->add_option("--backends", o->backends,
+  app->add_option("--engines,--backends", o->backends,
                   "engines that must agree with the simulator, which always runs; sim,naive if "
                   "left out")
       ->type_name("LIST");
@@ -532,6 +537,19 @@ void add_other_commands(CLI::App& root, Commands& commands) {
         ->type_name("FILE");
   }
   {
+    auto [app, o] = add_command<PackOptions>(
+        root, commands, "pack", "Packs the weights of a checkpoint that others quantised.", pack);
+    app->add_option("source", o->source,
+                    "a folder of .safetensors files, one such file, or a .gguf file")
+        ->required()
+        ->type_name("SOURCE");
+    app->add_option("destination", o->destination,
+                    "the folder that is written, in which an interrupted run goes on; left out: "
+                    "what is in the source is listed")
+        ->type_name("FOLDER");
+    app->add_flag("--quiet", o->quiet, "show no progress");
+  }
+  {
     auto [app, o] = add_command<DemoOptions>(
         root, commands, "demo", "Multiplies f16 by 6-bit integers, and checks every step.", demo);
     o->source_folder = TILEVM_SOURCE_DIR;
@@ -546,7 +564,7 @@ std::vector<std::string> words_of(const std::string& command, const std::string&
   std::vector<std::string> words;
   if (form == "TARGET") {
     for (const isa::Target& target : isa::known_targets()) words.push_back(to_string(target));
-  } else if (name == "--backend") {
+  } else if (name == "--engine" || name == "--backend") {
     words = engine_names();
   } else if (command == "isa" && name == "mnemonic") {
     for (const InstructionInfo& each : all_instructions()) {

@@ -20,11 +20,16 @@ struct ProgramOptions {
   std::vector<std::string> defines;       ///< "NAME=VALUE"
   std::string target;                     ///< empty: the command's default
   bool no_assert = false;                 ///< assertions are left out
-  std::vector<std::string> folders = {};  ///< from which files are included, too
+  std::vector<std::string> folders = {};  ///< further folders from which files are included
 };
 
 struct CheckOptions {
   ProgramOptions program;
+  bool machine = false;    ///< also run the entry, and check the order of its machine program
+  std::string entry;       ///< entry of `machine`; empty: as in resolve_entry
+  DataOptions data;        ///< data of `machine`
+  bool exact = false;      ///< whether rounding is refused, for `machine`
+  std::uint64_t seed = 0;  ///< seed of random data, for `machine`
   bool json = false;
 };
 Exit check(const CheckOptions& options, Io& io);
@@ -41,7 +46,7 @@ struct LayoutOptions {
   std::vector<std::string> expressions;  ///< "[TYPE] LAYOUT"; two for a View of the same bits
   std::string output;                    ///< FILE.svg, FILE.html, or "-"
   std::string access;   ///< a register layout whose tile is moved to or from shared memory
-  bool stores = false;  ///< it is stored, not loaded
+  bool stores = false;  ///< whether it is stored, not loaded
   bool json = false;
 };
 Exit layout(const LayoutOptions& options, Io& io);
@@ -83,7 +88,7 @@ struct CompileOptions {
   std::string output;      ///< empty: standard output for text
   std::string header;      ///< a C header to write beside it; empty: none
   bool explain = false;    ///< a report, to standard error where the code goes to standard output
-  bool json = false;       ///< of the report
+  bool json = false;       ///< whether the report is JSON
   bool prelude = true;     ///< CUDA C++ has the device prelude before the kernels
   bool lines = true;       ///< CUDA C++ has #line directives
 };
@@ -103,15 +108,17 @@ struct RunOptions {
   ProgramOptions program;
   ExecutionOptions execution;
   std::string backend = "sim";
-  std::string checks = "all";              ///< all, none, or a list
-  std::string completion = "latest";       ///< of copies: latest, earliest, random[:SEED]
-  std::string block_order = "ascending";   ///< ascending, descending, random[:SEED]
-  std::string thread_order = "ascending";  ///< likewise, of the threads of an emulated block
+  std::string checks = "all";             ///< all, none, or a list
+  std::string completion = "latest";      ///< completion of copies: latest, earliest, random[:SEED]
+  std::string block_order = "ascending";  ///< ascending, descending, random[:SEED]
+  std::string thread_order = "ascending";  ///< order of the threads of an emulated block:
+                                           ///< ascending, descending, random[:SEED]
   std::optional<std::uint64_t> max_steps, resident_blocks, explored_orders;
   bool stats = false;
-  bool shadow = false;           ///< with the simulator only
-  bool require_written = false;  ///< likewise
-  std::string page;              ///< a page of HTML to write about the run; empty: none; likewise
+  bool shadow = false;  ///< whether shadow values are kept; with the simulator only
+  /// Whether unwritten elements are an error; with the simulator only.
+  bool require_written = false;
+  std::string page;  ///< a page of HTML to write about the run; empty: none; likewise
   bool json = false;
 };
 Exit run(const RunOptions& options, Io& io);
@@ -122,7 +129,7 @@ struct TraceOptions {
   std::string block = "0";     ///< X, X,Y or X,Y,Z
   std::uint64_t limit = 1000;  ///< statements that are shown
   std::string output;          ///< a Chrome trace to write; empty: none
-  std::uint64_t blocks = 1;    ///< of each launch, on the timeline
+  std::uint64_t blocks = 1;    ///< number of blocks of each launch on the timeline
   bool chart = false;          ///< the timeline as text instead of values
   std::optional<std::uint64_t> max_steps;
   bool json = false;
@@ -142,7 +149,7 @@ struct DebugCommandOptions {
 Exit debug(const DebugCommandOptions& options, Io& io);
 
 struct DapOptions {
-  std::optional<int> port;  ///< of 127.0.0.1, 0: any that is free; nothing: standard streams
+  std::optional<int> port;  ///< port of 127.0.0.1, 0: any that is free; nothing: standard streams
 };
 Exit serve_dap(const DapOptions& options, Io& io);
 
@@ -157,7 +164,7 @@ struct DiffOptions {
   std::string bundle;  ///< a folder for the first seed that differs, else the first
   std::string version;
   bool bisect = false;
-  bool unordered_sums = false;  ///< floats that are added to memory in any order are no error
+  bool unordered_sums = false;  ///< floats that are added to memory in any order are not error
   bool json = false;
 };
 Exit diff(const DiffOptions& options, Io& io);
@@ -218,7 +225,7 @@ struct FuzzOptions {
   std::vector<std::string> words;      ///< "merge" and the folders; else none
   std::string seeds = "0..999";        ///< "A..B", both included
   std::string shard = "0/1";           ///< "i/n": the seeds whose remainder by n is i
-  std::string backends = "sim,naive";  ///< with commas
+  std::string backends = "sim,naive";  ///< names of engines, with commas
   std::string target;                  ///< empty: the engines', or the default
   std::optional<double> time_limit;    ///< seconds after which no batch begins
   std::string corpus;                  ///< a folder; empty: nothing is kept
@@ -228,7 +235,7 @@ struct FuzzOptions {
   bool show = false;               ///< only print the programs
   std::vector<std::string> avoid;  ///< signatures
   std::string judge;               ///< a kept case to judge again
-  std::string version;             ///< of this program, for bundles
+  std::string version;             ///< version of this program, for bundles
   bool json = false;
 };
 Exit fuzz_programs(const FuzzOptions& options, Io& io);
@@ -241,13 +248,13 @@ Exit complete(const CompletionOptions& options, Io& io);
 
 struct ManualOptions {
   std::string command;  ///< empty: of all
-  std::string folder;   ///< to write every page to; empty: one page to standard output
+  std::string folder;   ///< folder to write every page to; empty: one page to standard output
   std::function<CommandTable()> table;
 };
 Exit manual(const ManualOptions& options, Io& io);
 
 struct ExamplesOptions {
-  std::string name;  ///< of a program whose text is wanted; empty: the list of all
+  std::string name;  ///< name of a program whose text is wanted; empty: the list of all
   bool json = false;
 };
 Exit examples(const ExamplesOptions& options, Io& io);
@@ -260,7 +267,7 @@ Exit new_program(const NewOptions& options, Io& io);
 
 struct DemoOptions {
   std::string program_folder;  ///< where the shipped programs are; empty: looked for
-  std::string source_folder;   ///< of the build, tried last
+  std::string source_folder;   ///< source folder of the build, tried last
   int threads = 0;
   std::int64_t size = 1024;  ///< M, N and K
 };
@@ -272,5 +279,11 @@ struct TritonOptions {
   std::string target, compiled_by, module, output;
 };
 Exit triton(const TritonOptions& options, Io& io);
+
+struct PackOptions {
+  std::string source, destination;  ///< no destination: what is in the source is listed
+  bool quiet = false;
+};
+Exit pack(const PackOptions& options, Io& io);
 
 }  // namespace tilevm::vm

@@ -13,7 +13,7 @@ const std::map<std::string, std::string>& examples() {
        "  tilevm new first.tile                    begin a kernel of your own\n"
        "  tilevm examples                          list the programs that come with tilevm\n"
        "  tilevm run programs/figure2.tile         run one of them in the simulator\n"
-       "  tilevm diff programs/figure2.tile -D K=64 --backends sim,emu\n"},
+       "  tilevm diff programs/figure2.tile -D K=64 --engines sim,emu\n"},
       {"examples",
        "  tilevm examples                          the programs, with what each shows\n"
        "  tilevm examples programs/transpose.tile  the text of one\n"
@@ -25,6 +25,7 @@ const std::map<std::string, std::string>& examples() {
       {"check",
        "  tilevm check programs/figure2.tile\n"
        "  tilevm check programs/figure2.tile -D K=128 --target sm_80\n"
+       "  tilevm check programs/matmul_f16_pipelined.tile --machine\n"
        "  tilevm examples programs/figure2.tile | tilevm check -\n"},
       {"run",
        "  tilevm run programs/figure2.tile\n"
@@ -46,9 +47,9 @@ const std::map<std::string, std::string>& examples() {
        "  tilevm dap --port 4711\n"},
       {"diff",
        "  tilevm diff programs/figure2.tile\n"
-       "  tilevm diff programs/figure2.tile -D K=64 --backends sim,emu\n"
+       "  tilevm diff programs/figure2.tile -D K=64 --engines sim,emu\n"
        "  tilevm diff programs/figure2.tile -D K=64 --seeds 0..19 --wild\n"
-       "  tilevm diff programs/figure2.tile --backends sim,cuda:O0,cuda --json\n"},
+       "  tilevm diff programs/figure2.tile --engines sim,cuda:O0,cuda --json\n"},
       {"record",
        "  tilevm record --size full -o records.jsonl\n"
        "  tilevm record --size exhaustive -o records.jsonl --time-limit 600\n"
@@ -101,7 +102,7 @@ const std::map<std::string, std::string>& examples() {
       {"cache",
        "  tilevm cache                             each compiled kernel that is kept\n"
        "  tilevm cache clear\n"
-       "  TILEVM_CACHE=off tilevm run prog.tile --backend cuda\n"},
+       "  TILEVM_CACHE=off tilevm run prog.tile --engine cuda\n"},
       {"doctor",
        "  tilevm doctor\n"
        "  tilevm doctor --json\n"
@@ -114,6 +115,10 @@ const std::map<std::string, std::string>& examples() {
        "  tilevm triton kernel.ttgir -o kernel.tile\n"
        "  tilevm triton add.py:add -s x=*fp32 -s y=*fp32 -s n=i32 -c BLOCK=128 -o add.tile\n"
        "  TILEVM_PYTHON=venv/bin/python tilevm triton matmul.py:matmul --target sm_90 ..\n"},
+      {"pack",
+       "  tilevm pack Llama-GPTQ                   list the quantised weights\n"
+       "  tilevm pack Llama-GPTQ Llama-packed\n"
+       "  TILEVM_PYTHON=venv/bin/python tilevm pack model.Q4_K_M.gguf packed --quiet\n"},
       {"demo",
        "  tilevm demo\n"
        "  tilevm demo --threads 1\n"

@@ -90,7 +90,7 @@ bool Adapter::handle(const Object& message) {
   const auto command = text_in(message, "command");
   const auto kind = text_in(message, "type");
   if (!command || kind != "request") {
-    output("a message that is no request was ignored\n", "stderr");
+    output("a message that is not a request was ignored\n", "stderr");
     return true;
   }
   const Object* given = object_in(message, "arguments");

@@ -29,16 +29,16 @@ namespace tilevm::vm::dap {
 
 /// What a client launches.
 struct LaunchArguments {
-  std::string program;  ///< or the folder of a bundle
+  std::string program;  ///< path of a program, or of the folder of a bundle
   std::vector<std::string> defines, inputs;
-  std::vector<std::string> folders = {};  ///< from which files are included, too
+  std::vector<std::string> folders = {};  ///< further folders from which files are included
   std::string entry;
   std::string target;  ///< empty: the command's default
   std::uint64_t seed = 0;
   bool wild = false;
   bool exact = false;                           ///< numbers of files are not rounded
   std::uint64_t memory = 512;                   ///< MiB that snapshots may take
-  std::optional<std::uint64_t> max_steps = {};  ///< of a block
+  std::optional<std::uint64_t> max_steps = {};  ///< most steps of a block
 };
 
 /// What a launch gives.
@@ -51,7 +51,7 @@ struct Launched {
 
 /// What the adapter needs of the world around it.
 struct Host {
-  /// Loads a program and makes a session. Errors are told to the client.
+  /// Loads a program and makes a session. The client receives errors.
   std::function<Result<Launched>(const LaunchArguments& arguments)> open;
   std::function<void(const Json& message)> send;
 };
@@ -164,7 +164,7 @@ class Adapter {
   void output(const std::string& text, const char* category);
 
   Host host_;
-  /// What the client understands: it is told nothing else.
+  /// What the client understands: it receives nothing else.
   struct Client {
     bool lines_from_one = true, columns_from_one = true;
     bool progress = false, styles = false, types = false, paging = false;
@@ -179,15 +179,16 @@ class Adapter {
   bool stops_on_entry_ = false, cuda_threads_ = false, configured_ = false;
   std::int64_t progress_ = 0;                   ///< the number of the last progress that began
   std::optional<sim::debug::Command> pending_;  ///< runs after the response is sent
-  std::map<std::size_t, std::vector<int>> line_stops_;    ///< by file
-  std::map<std::string, std::vector<int>> origin_stops_;  ///< by files that the program comes from
+  std::map<std::size_t, std::vector<int>> line_stops_;  ///< lines with breakpoints, by file
+  /// Lines with breakpoints, by files that the program comes from.
+  std::map<std::string, std::vector<int>> origin_stops_;
   std::vector<int> function_stops_, data_stops_;
   std::map<int, std::string> logs_;  ///< messages of logpoints, by breakpoint
-  std::optional<sim::Fault> fault_;  ///< of the last stop
+  std::optional<sim::Fault> fault_;  ///< fault of the last stop
   std::vector<Container> containers_;
-  std::vector<std::int64_t> frames_;         ///< their threads, by number of the frame
-  std::vector<sim::debug::Moment> targets_;  ///< of the last gotoTargets, and of `why`
-  CodeKind code_kind_ = CodeKind::cuda;      ///< of `disassemble`
+  std::vector<std::int64_t> frames_;         ///< threads of the frames, by number of the frame
+  std::vector<sim::debug::Moment> targets_;  ///< moments of the last gotoTargets, and of `why`
+  CodeKind code_kind_ = CodeKind::cuda;      ///< kind of code that `disassemble` shows
   std::optional<std::vector<CodeLine>> code_;
   std::optional<Error> no_code_;
   bool done_ = false;

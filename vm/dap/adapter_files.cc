@@ -38,7 +38,7 @@ Json Adapter::source_json(std::size_t file) {
   return std::move(source.set("path", name).set("sourceReference", file + 1));
 }
 
-/// The file that `source` names; the program's own if it names none, nothing if it is no file of
+/// The file that `source` names; the program's own if it names none, nothing if it is not a file of
 /// the program.
 std::optional<std::size_t> Adapter::file_of(const Object& arguments) {
   const auto& files = session_->program().source().files();
@@ -77,7 +77,7 @@ Adapter::Answer Adapter::source(const Object& arguments) {
         Object{{"sourceReference", integer_in(arguments, "sourceReference").value_or(0)}};
   }
   const auto file = file_of(named);
-  if (!file) return Error{ErrorKind::usage, "this is no file of the program"};
+  if (!file) return Error{ErrorKind::usage, "this is not a file of the program"};
   const SourceFile::File& found = source.files()[*file];
   Json body = Json::object();
   return body.set("content", source.text().substr(found.begin, found.end - found.begin));

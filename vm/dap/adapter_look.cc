@@ -53,7 +53,7 @@ void Adapter::focus_thread(std::int64_t id) {
   }
 }
 
-/// The same for the block of a frame.
+/// Focuses the block of a frame.
 void Adapter::focus_frame(const Object& arguments) {
   const std::int64_t id = integer_in(arguments, "frameId").value_or(0);
   if (id >= 1 && id <= static_cast<std::int64_t>(frames_.size())) {

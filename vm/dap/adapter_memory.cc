@@ -58,7 +58,7 @@ struct Region {
   Tensor tensor;
   const std::uint8_t* data = nullptr;
   std::size_t bytes = 0;
-  std::size_t begin = 0;  ///< of the tensor in shared memory
+  std::size_t begin = 0;  ///< first byte of the tensor in shared memory
 };
 
 Result<Region> region_of(sim::debug::Session& session, const std::string& reference) {
@@ -102,7 +102,7 @@ Adapter::Answer Adapter::write_memory(const Object& arguments) {
   if (!region) return region.error();
   const auto bytes = from_base64(text_in(arguments, "data").value_or(""));
   const std::int64_t offset = integer_in(arguments, "offset").value_or(0);
-  if (!bytes) return Error{ErrorKind::usage, "the data is no base64"};
+  if (!bytes) return Error{ErrorKind::usage, "the data is not base64"};
   const auto size = static_cast<std::int64_t>(bytes->size());
   if (offset < 0 || offset > static_cast<std::int64_t>(region->bytes) - size) {
     return Error{ErrorKind::usage, fmt::format("the tensor has {} bytes", region->bytes)};

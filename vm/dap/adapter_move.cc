@@ -1,4 +1,4 @@
-// Running, stepping, going back; what is told of stops.
+// Running, stepping, going back; the reports of stops.
 #include <utility>
 
 #include <fmt/format.h>
@@ -90,7 +90,7 @@ Adapter::Answer Adapter::goto_targets(const Object& arguments) {
     return Error{ErrorKind::usage, "gotoTargets needs a line"};
   }
   const auto file = file_of(arguments);
-  if (!file) return Error{ErrorKind::usage, "this is no file of the program"};
+  if (!file) return Error{ErrorKind::usage, "this is not a file of the program"};
   const sim::debug::SourceLine wanted{static_cast<int>(*line) + (client_.lines_from_one ? 0 : 1),
                                       *file};
   // The last time that a statement of the line was about to run, of any block.

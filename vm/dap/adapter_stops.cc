@@ -36,7 +36,7 @@ Result<std::uint64_t> hits_to_ignore(std::string_view text) {
   const auto count = parse_integer(trim(text));
   if (!count || *count + more < 0) {
     return Error{ErrorKind::usage,
-                 fmt::format("`{}` is no count of hits; write 3, >= 3 or > 3", all)};
+                 fmt::format("`{}` is not a count of hits; write 3, >= 3 or > 3", all)};
   }
   return static_cast<std::uint64_t>(*count + more);
 }
@@ -86,7 +86,7 @@ Json Adapter::place_breakpoint(command::Break request, const Object& wanted,
   return breakpoint;
 }
 
-/// Those of one file; others keep theirs.
+/// Sets the breakpoints of one file; others keep theirs.
 Adapter::Answer Adapter::set_breakpoints(const Object& arguments) {
   const auto file = file_of(arguments);
   // A file that the program was generated from is named by its path.
@@ -104,7 +104,7 @@ Adapter::Answer Adapter::set_breakpoints(const Object& arguments) {
       }
       const int wanted_line = static_cast<int>(*line) + (client_.lines_from_one ? 0 : 1);
       if (!file && !first_from(session_->program().source(), named, wanted_line)) {
-        list.push(refused("this is no file of the program"));
+        list.push(refused("this is not a file of the program"));
         continue;
       }
       command::Break request;

@@ -104,7 +104,7 @@ class Service {
   Connection connection_;
   Adapter adapter_;
   std::chrono::steady_clock::time_point begin_ = std::chrono::steady_clock::now();
-  int told_ = 0;  ///< how often progress was told
+  int told_ = 0;  ///< number of progress messages so far
 };
 
 }  // namespace

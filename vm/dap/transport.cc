@@ -16,7 +16,7 @@ namespace tilevm::vm::dap {
 
 namespace {
 
-/// Header lines that are longer than this are no header.
+/// Header lines that are longer than this are not header.
 constexpr std::size_t max_header = 4096;
 /// Bytes that a pipe takes without blocking when it has room, and how long it may have none.
 constexpr std::size_t piece = 4096;

@@ -42,7 +42,7 @@ class Connection {
   Connection& operator=(const Connection&) = delete;
   ~Connection();
 
-  /// The next message, as soon as there is one; nothing at the end of the input. Text that is no
+  /// The next message, as soon as there is one; nothing at the end of the input. Text that is not a
   /// JSON object gives an object without members.
   [[nodiscard]] std::optional<boost::json::object> receive();
   /// Whether a message with such a command waits.

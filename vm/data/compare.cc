@@ -83,39 +83,4 @@ std::string format_difference(const HostTensor& tensor, const Difference& differ
                      isa::format_value(type, difference.b), far);
 }
 
-namespace {
-
-/// -0 comes before +0.
-bool comes_before(double a, double b) {
-  return a < b || (a == 0 && b == 0 && std::signbit(a) && !std::signbit(b));
-}
-
-}  // namespace
-
-Summary summarize(const HostTensor& tensor) {
-  Summary summary;
-  std::optional<Range>& range = summary.range;
-  double lowest = 0;
-  double highest = 0;
-  for (std::size_t k = 0, size = tensor.size(); k < size; ++k) {
-    const double value = value_of(tensor, k);
-    if (std::isnan(value)) {
-      ++summary.nan;
-      continue;
-    }
-    if (std::isinf(value)) ++summary.inf;
-    if (!range) {
-      range = Range{k, k};
-      lowest = highest = value;
-    } else if (comes_before(value, lowest)) {
-      range->lowest = k;
-      lowest = value;
-    } else if (comes_before(highest, value)) {
-      range->highest = k;
-      highest = value;
-    }
-  }
-  return summary;
-}
-
 }  // namespace tilevm::vm

@@ -46,9 +46,9 @@ struct Comparison {
 
 /// Smallest and largest number of a tensor; NaN does not count. Nothing if there is no number.
 struct Range {
-  std::size_t lowest = 0, highest = 0;  ///< their first indices
+  std::size_t lowest = 0, highest = 0;  ///< first indices of the least and the greatest
 };
-/// The range of a tensor, and how many elements are no ordinary numbers.
+/// The range of a tensor, and how many elements are not ordinary numbers.
 struct Summary {
   std::optional<Range> range;
   std::size_t nan = 0, inf = 0;

@@ -139,7 +139,8 @@ std::string describe(const Rounding& rounding, const HostTensor& from, const Hos
                        isa::format_value(from.dtype, from.code(k)), digits(to.dtype, to.code(k)));
   };
   return fmt::format(
-      "`{}`: {} of {} numbers of `{}` are no {} and were rounded to the nearest, by at most {:.3g} "
+      "`{}`: {} of {} numbers of `{}` are not values of {} and were rounded to the nearest, by at "
+      "most {:.3g} "
       "(at {}); first {}; --exact refuses them",
       file, rounding.count, from.size(), name, isa::to_string(to.dtype), rounding.largest_error,
       became(rounding.worst), became(rounding.first));

@@ -18,7 +18,7 @@ namespace tilevm::vm {
 struct DataNote {
   Code code = Code::data_rounded;
   std::string message;
-  DataPlace place;  ///< of the first element
+  DataPlace place;  ///< position of the first element
   std::size_t count = 0;
   double largest_error = 0;
 };

@@ -1,5 +1,7 @@
 #include "vm/data/hash.h"
 
+#include <cstring>
+
 #include <fmt/format.h>
 
 #include "isa/type/bits.h"
@@ -14,8 +16,12 @@ std::vector<std::uint8_t> canonical_data(const HostTensor& tensor) {
   copy.data.resize(isa::bytes_for_bits(bits));
   if (bits % 8 != 0) copy.data.back() &= static_cast<std::uint8_t>(isa::low_mask(bits % 8));
   if (tensor.dtype == isa::tf32) {
-    for (std::size_t k = 0, size = copy.size(); k < size; ++k)
-      copy.set_code(k, copy.code(k) & 0xffffe000);
+    for (std::size_t i = 0; i + 4 <= copy.data.size(); i += 4) {
+      std::uint32_t code = 0;
+      std::memcpy(&code, copy.data.data() + i, sizeof code);
+      code &= 0xffffe000;
+      std::memcpy(copy.data.data() + i, &code, sizeof code);
+    }
   }
   return copy.data;
 }

@@ -20,7 +20,7 @@ constexpr std::size_t max_header_bytes = 1 << 16;
 static_assert(max_npy_header_bytes == max_header_bytes + 12);
 
 struct NpyType {
-  std::string_view descr;  ///< without the byte order
+  std::string_view descr;  ///< element type without the byte order
   isa::DType dtype;
 };
 
@@ -92,7 +92,7 @@ struct Parts {
 
 Result<Parts> split(std::span<const std::uint8_t> bytes, const std::string& name) {
   if (bytes.size() < magic.size() || !std::equal(magic.begin(), magic.end(), bytes.begin())) {
-    return file_error(name, "it is no .npy file (it does not begin with \"\\x93NUMPY\")");
+    return file_error(name, "it is not an .npy file (it does not begin with \"\\x93NUMPY\")");
   }
   if (bytes.size() < 10) return file_error(name, "it ends inside its header");
   const unsigned major = bytes[6];

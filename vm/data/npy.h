@@ -33,7 +33,7 @@ struct ArrayType {
 
 /// An array as a file has it.
 struct HostArray : HostTensor {
-  bool untyped = false;  ///< as ArrayType::untyped
+  bool untyped = false;  ///< whether the type is a guess, as ArrayType::untyped
 };
 
 /// The type and the shape of a .npy file of `size` bytes that begins with `bytes`, which are all
@@ -47,7 +47,8 @@ struct HostArray : HostTensor {
 [[nodiscard]] Result<HostArray> parse_npy(std::span<const std::uint8_t> bytes,
                                           const std::string& name);
 
-/// The same from a file. Error (program): it cannot be opened, is no regular file, is too large.
+/// Reads an array from a file. Error (program): it cannot be opened, is not a regular file, is too
+/// large.
 [[nodiscard]] Result<HostArray> read_npy(const std::string& path);
 
 /// The bytes of a .npy file (format 1.0, little-endian, C order). The tensor must have one of

@@ -111,7 +111,7 @@ class HeaderReader {
 
   std::int64_t read_extent() {
     if (std::isdigit(static_cast<unsigned char>(peek())) == 0) {
-      fail("an extent of the shape is no number");
+      fail("an extent of the shape is not a number");
       return 0;
     }
     std::int64_t value = 0;

@@ -1,12 +1,13 @@
 #include "vm/data/random.h"
 
 #include <algorithm>
-#include <thread>
+#include <bit>
 #include <vector>
 
 #include "isa/base/hash.h"
 #include "isa/type/bits.h"
 #include "isa/type/number.h"
+#include "vm/data/fill.h"
 
 namespace tilevm::vm {
 namespace {
@@ -16,6 +17,14 @@ std::uint64_t mix(std::uint64_t z) {
   z = (z ^ (z >> 27)) * 0x94d049bb133111eb;
   return z ^ (z >> 31);
 }
+
+}  // namespace
+
+std::uint64_t splitmix64(std::uint64_t state, std::uint64_t k) {
+  return mix(state + (k + 1) * 0x9e3779b97f4a7c15);
+}
+
+namespace {
 
 /// The high half of the 128-bit product: maps r, uniform over 64 bits, to 0..n-1 evenly.
 std::uint64_t scale(std::uint64_t r, std::uint64_t n) {
@@ -34,14 +43,23 @@ std::uint64_t uniform_float(std::uint64_t r, const isa::DType& type) {
   return isa::encode(type, isa::number_from(value));
 }
 
-/// Magnitudes 0..max_code are the finite ones; the lowest bit of r, which hardly moves the product,
-/// gives the sign.
-std::uint64_t finite_float(std::uint64_t r, const isa::DType& type) {
-  const unsigned dead = type == isa::tf32 ? 13 : 0;
-  const std::uint64_t magnitudes = (isa::max_code(type) >> dead) + 1;
-  const std::uint64_t sign = type.has_sign() ? (r & 1) << (type.bits - 1) : 0;
-  return (scale(r, magnitudes) << dead) | sign;
-}
+/// Finite codes of a float type, every one equally likely: magnitudes are 0..max_code; the lowest
+/// bit of r, which hardly moves the product, gives the sign.
+struct FiniteCodes {
+  explicit FiniteCodes(const isa::DType& type)
+      : unused(type.unused_bits()),
+        magnitudes((isa::max_code(type) >> unused) + 1),
+        sign(type.has_sign() ? 1 : 0),
+        sign_shift(type.bits - 1U) {}
+
+  [[nodiscard]] std::uint64_t code(std::uint64_t r) const {
+    return (scale(r, magnitudes) << unused) | ((r & sign) << sign_shift);
+  }
+
+  unsigned unused;
+  std::uint64_t magnitudes, sign;
+  unsigned sign_shift;
+};
 
 /// Codes at the edges of a type, with either sign.
 std::vector<std::uint64_t> corner_codes(const isa::DType& type) {
@@ -63,61 +81,79 @@ std::vector<std::uint64_t> corner_codes(const isa::DType& type) {
   return codes;
 }
 
-/// Calls f(begin, end) for parts of 0..size, large ones on threads of their own. A part begins at a
-/// multiple of 8 elements, so that parts share no byte.
-template <class F>
-void in_parts(std::size_t size, F f) {
-  constexpr std::size_t worth_a_thread = std::size_t{1} << 20;
-  const std::size_t most = std::max(1U, std::thread::hardware_concurrency());
-  const std::size_t part = (std::max(worth_a_thread, size / most) + 8) / 8 * 8;
-  std::vector<std::jthread> threads;
-  for (std::size_t begin = part; begin < size; begin += part) {
-    threads.emplace_back([=] { f(begin, std::min(begin + part, size)); });
+/// Values of uniform_float in a type with a sign and a zero: their magnitudes are 0 to 1, so that
+/// nothing overflows.
+template <bool ties_away>
+struct UnitRounding {
+  explicit UnitRounding(const isa::DType& type)
+      : mantissa_bits(type.mantissa_bits),
+        least_field(static_cast<std::uint64_t>(1023 + type.least_exponent())),
+        sign_shift(type.bits - 1U),
+        unused(type.unused_bits()) {}
+
+  /// As isa::encode, for |value| <= 1.
+  [[nodiscard]] std::uint64_t code(double value) const {
+    const auto bits = std::bit_cast<std::uint64_t>(value);
+    const std::uint64_t magnitude = bits & ~(std::uint64_t{1} << 63);
+    const std::uint64_t field = std::max(magnitude >> 52, least_field);
+    // Adding 2^52 units of the last place rounds to nearest even, and the sum counts the units.
+    const auto units = std::bit_cast<double>((field + 52 - mantissa_bits) << 52);
+    const double sum = std::bit_cast<double>(magnitude) + units;
+    std::uint64_t count = std::bit_cast<std::uint64_t>(sum) & isa::low_mask(52);
+    if constexpr (ties_away) {
+      if (std::bit_cast<double>(magnitude) - (sum - units) == half_of(field)) ++count;
+    }
+    const std::uint64_t rounded = ((field - least_field) << mantissa_bits) + count;
+    return (rounded << unused) | (bits >> 63 << sign_shift);
   }
-  f(0, std::min(part, size));
+
+  [[nodiscard]] double half_of(std::uint64_t field) const {
+    return std::bit_cast<double>((field - mantissa_bits - 1) << 52);
+  }
+
+  unsigned mantissa_bits;
+  std::uint64_t least_field;
+  unsigned sign_shift, unused;
+};
+
+double unit_value(std::uint64_t r) {
+  return static_cast<double>(static_cast<std::int64_t>(r >> 11)) * 0x1p-52 - 1.0;
 }
 
-template <class Draw>
-void fill(HostTensor& tensor, std::uint64_t key, Draw draw) {
-  in_parts(tensor.size(), [&](std::size_t begin, std::size_t end) {
-    for (std::size_t k = begin; k < end; ++k) {
-      tensor.set_code(k, draw(splitmix64(key, k), tensor.dtype));
-    }
+template <bool ties_away>
+void fill_rounded(HostTensor& tensor, std::uint64_t key) {
+  fill_with(tensor, [key, rounding = UnitRounding<ties_away>(tensor.dtype)](std::size_t k) {
+    return rounding.code(unit_value(splitmix64(key, k)));
   });
 }
 
-/// Codes of up to 8 bits, eight at a time: they fill as many bytes as a code has bits.
-void fill_narrow_codes(HostTensor& tensor, std::uint64_t key) {
-  const unsigned bits = tensor.dtype.bits;
-  in_parts(tensor.size(), [&, bits](std::size_t begin, std::size_t end) {
-    std::size_t k = begin;
-    for (; k + 8 <= end; k += 8) {
-      std::uint64_t codes = 0;
-      for (unsigned j = 0; j < 8; ++j) {
-        codes |= splitmix64(key, k + j) >> (64 - bits) << (j * bits);
-      }
-      for (unsigned byte = 0; byte < bits; ++byte) {
-        tensor.data[k / 8 * bits + byte] = static_cast<std::uint8_t>(codes >> (8 * byte));
-      }
-    }
-    for (; k < end; ++k) tensor.set_code(k, any_code(splitmix64(key, k), tensor.dtype));
-  });
+void fill_unit_floats(HostTensor& tensor, std::uint64_t key) {
+  if (tensor.dtype == isa::f64) {
+    fill_with(tensor, [key](std::size_t k) {
+      return std::bit_cast<std::uint64_t>(unit_value(splitmix64(key, k)));
+    });
+  } else if (tensor.dtype == isa::f32) {
+    fill_with(tensor, [key](std::size_t k) {
+      return std::bit_cast<std::uint32_t>(static_cast<float>(unit_value(splitmix64(key, k))));
+    });
+  } else if (tensor.dtype == isa::tf32) {
+    fill_rounded<true>(tensor, key);
+  } else if (tensor.dtype.has_sign() && tensor.dtype.has_zero()) {
+    fill_rounded<false>(tensor, key);
+  } else {
+    fill_with(tensor, [key, type = tensor.dtype](std::size_t k) {
+      return uniform_float(splitmix64(key, k), type);
+    });
+  }
 }
 
 /// Codes of an integer type.
 void fill_codes(HostTensor& tensor, std::uint64_t key) {
-  if (tensor.dtype.bits <= 8) {
-    fill_narrow_codes(tensor, key);
-  } else {
-    fill(tensor, key, any_code);
-  }
+  const unsigned shift = 64U - tensor.dtype.bits;
+  fill_with(tensor, [key, shift](std::size_t k) { return splitmix64(key, k) >> shift; });
 }
 
 }  // namespace
-
-std::uint64_t splitmix64(std::uint64_t state, std::uint64_t k) {
-  return mix(state + (k + 1) * 0x9e3779b97f4a7c15);
-}
 
 std::uint64_t random_key(std::uint64_t seed, std::string_view name) {
   return mix(seed ^ mix(xxh64(name)));
@@ -126,7 +162,7 @@ std::uint64_t random_key(std::uint64_t seed, std::string_view name) {
 void fill_rand(HostTensor& tensor, std::uint64_t seed, std::string_view name) {
   const std::uint64_t key = random_key(seed, name);
   if (tensor.dtype.is_float()) {
-    fill(tensor, key, uniform_float);
+    fill_unit_floats(tensor, key);
   } else {
     fill_codes(tensor, key);
   }
@@ -135,7 +171,9 @@ void fill_rand(HostTensor& tensor, std::uint64_t seed, std::string_view name) {
 void fill_wild(HostTensor& tensor, std::uint64_t seed, std::string_view name) {
   const std::uint64_t key = random_key(seed, name);
   if (tensor.dtype.is_float()) {
-    fill(tensor, key, finite_float);
+    fill_with(tensor, [key, codes = FiniteCodes(tensor.dtype)](std::size_t k) {
+      return codes.code(splitmix64(key, k));
+    });
   } else {
     fill_codes(tensor, key);
   }
@@ -146,7 +184,9 @@ void fill_corner(HostTensor& tensor, std::uint64_t seed, std::string_view name) 
   const unsigned shift = 2 * (splitmix64(~key, 0) & 3);  // one element of 1, 4, 16 or 64
   const std::vector<std::uint64_t> corners = corner_codes(tensor.dtype);
   const auto ordinary = tensor.dtype.is_float() ? uniform_float : any_code;
-  fill(tensor, key, [&](std::uint64_t r, const isa::DType& type) {
+  fill_with(tensor, [&](std::size_t k) {
+    const std::uint64_t r = splitmix64(key, k);
+    const isa::DType& type = tensor.dtype;
     const bool is_corner = (mix(r) & ((std::uint64_t{1} << shift) - 1)) == 0;
     return is_corner ? corners[scale(r, corners.size())] : ordinary(r, type);
   });

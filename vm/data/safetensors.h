@@ -16,10 +16,10 @@ namespace tilevm::vm {
 
 struct SafeTensor {
   std::string name;
-  std::string type;                 ///< as the file says: "BF16"
+  std::string type;                 ///< type as the file says: "BF16"
   std::optional<isa::DType> dtype;  ///< nothing for a type that tilevm has not
   isa::Shape shape;
-  std::uint64_t offset = 0, bytes = 0;  ///< in the file
+  std::uint64_t offset = 0, bytes = 0;  ///< range of bytes in the file
 };
 
 /// The tensors of a file, in the order of their data. Error (program): the header is damaged or

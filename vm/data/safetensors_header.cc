@@ -95,7 +95,7 @@ class EntryReader {
     left_ = {};
   }
 
-  /// The next byte that is no space; 0 at the end.
+  /// The next byte that is not a space; 0 at the end.
   char next() {
     const std::size_t begin = left_.find_first_not_of(" \t\r\n");
     left_.remove_prefix(begin == std::string_view::npos ? left_.size() : begin);
@@ -161,7 +161,7 @@ class EntryReader {
         text += left_.substr(0, point->bytes);
         left_.remove_prefix(point->bytes);
       } else {
-        fail("bytes that are no UTF-8 in a string");
+        fail("bytes that are not UTF-8 in a string");
       }
     }
     if (left_.empty()) {

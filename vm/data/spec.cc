@@ -54,7 +54,8 @@ Result<isa::Shape> parse_shape(std::string_view inside, std::string_view text) {
     std::int64_t extent = 0;
     const auto [end, code] = std::from_chars(item.data(), item.data() + item.size(), extent);
     if (code != std::errc{} || end != item.data() + item.size() || extent < 1) {
-      return usage(fmt::format("`{}` in `{}` is no extent; a shape reads `[64, 64]`", item, text));
+      return usage(
+          fmt::format("`{}` in `{}` is not an extent; a shape reads `[64, 64]`", item, text));
     }
     shape.push_back(extent);
     if (shape.size() > max_rank) {
@@ -71,7 +72,7 @@ Error unknown_type(std::string_view word, std::string_view text) {
   std::vector<std::string> names;
   for (const isa::DType& type : isa::all_dtypes()) names.push_back(isa::to_string(type));
   const std::string near = nearest(word, names);
-  return usage(fmt::format("`{}` in `{}` is no type{}", word, text,
+  return usage(fmt::format("`{}` in `{}` is not a type{}", word, text,
                            near.empty() ? "; types are i6, u4, f16, bf16, f6e3m2, ..."
                                         : fmt::format("; did you mean `{}`?", near)));
 }
@@ -114,7 +115,7 @@ Error unknown_source(std::string_view word, std::string_view text) {
   for (const auto& [name, kind] : generators) names.emplace_back(name);
   const std::string near = nearest(word, names);
   const std::string hint = near.empty() ? "" : fmt::format("; did you mean `{}`?", near);
-  return usage(fmt::format("`{}` is no source of data{}{} data comes from {}", text, hint,
+  return usage(fmt::format("`{}` is not a source of data{}{} data comes from {}", text, hint,
                            near.empty() ? ";" : "", sources_text));
 }
 
@@ -122,7 +123,7 @@ Result<std::uint64_t> parse_seed(std::string_view digits, std::string_view text)
   std::uint64_t seed = 0;
   const auto [end, code] = std::from_chars(digits.data(), digits.data() + digits.size(), seed);
   if (digits.empty() || code != std::errc{} || end != digits.data() + digits.size()) {
-    return usage(fmt::format("`{}` in `{}` is no seed; a seed is an integer from 0 to 2^64 - 1",
+    return usage(fmt::format("`{}` in `{}` is not a seed; a seed is an integer from 0 to 2^64 - 1",
                              digits, text));
   }
   return seed;
@@ -164,8 +165,8 @@ Status read_argument(Spec& spec, std::string_view name, std::optional<std::strin
       const char* const end = argument->data() + argument->size();
       const auto [parsed, code] = std::from_chars(argument->data(), end, spec.step);
       if (argument->empty() || code != std::errc{} || parsed != end) {
-        return usage(fmt::format("`{}` in `{}` is no step; `iota:4` counts 0, 4, 8, ..", *argument,
-                                 spec.text));
+        return usage(fmt::format("`{}` in `{}` is not a step; `iota:4` counts 0, 4, 8, ..",
+                                 *argument, spec.text));
       }
       return Done{};
     }
@@ -193,8 +194,8 @@ Status read_argument(Spec& spec, std::string_view name, std::optional<std::strin
   if (!argument) return usage(fmt::format("`{0}` needs a file: `{0}:FILE.npy`", name));
   const std::optional<FileName> file = parse_file(*argument);
   if (!file) {
-    return usage(
-        fmt::format("`{}` in `{}` is no .npy, .npz or .safetensors file", *argument, spec.text));
+    return usage(fmt::format("`{}` in `{}` is not an .npy, .npz or .safetensors file", *argument,
+                             spec.text));
   }
   spec.path = file->path;
   spec.member = file->member;

@@ -27,7 +27,7 @@ enum class SourceKind : std::uint8_t {
   file,    ///< numbers of a file
   rand,    ///< floats uniform in [-1, 1), integers over their whole range
   wild,    ///< random finite bit patterns
-  corner,  ///< as rand, but many elements lie at the edges of their type
+  corner,  ///< rand, but many elements lie at the edges of their type
   zeros,   ///< zero bits
   iota,    ///< 0, STEP, 2 STEP, ... and from the start again where the type ends
   full,    ///< one value

@@ -1,13 +1,16 @@
 // Making tensors from specifications (spec.h).
 #include <fmt/format.h>
 
+#include <bit>
 #include <charconv>
 #include <optional>
 #include <utility>
+#include <vector>
 
 #include "isa/type/bits.h"
 #include "isa/type/number.h"
 #include "vm/data/convert.h"
+#include "vm/data/fill.h"
 #include "vm/data/random.h"
 #include "vm/data/spec.h"
 #include "vm/text/data_error.h"
@@ -160,12 +163,27 @@ std::uint64_t counting_range(const isa::DType& dtype) {
 }
 
 void fill_iota(HostTensor& tensor, std::uint64_t step) {
-  const std::uint64_t range = tensor.dtype.is_float() ? counting_range(tensor.dtype) : 0;
-  for (std::size_t k = 0, size = tensor.size(); k < size; ++k) {
-    const std::uint64_t count = step * static_cast<std::uint64_t>(k);
-    tensor.set_code(
-        k, range == 0 ? count : isa::encode(tensor.dtype, isa::number_from(count % range)));
+  if (!tensor.dtype.is_float()) {
+    return fill_with(tensor, [step](std::size_t k) { return step * std::uint64_t{k}; });
   }
+  const std::uint64_t range = counting_range(tensor.dtype);
+  if (tensor.dtype == isa::f32) {  // which counts further than a table should
+    return fill_with(tensor, [step, range](std::size_t k) {
+      return std::bit_cast<std::uint32_t>(static_cast<float>(step * std::uint64_t{k} % range));
+    });
+  }
+  if (tensor.dtype == isa::f64) {
+    return fill_with(tensor, [step, range](std::size_t k) {
+      return std::bit_cast<std::uint64_t>(static_cast<double>(step * std::uint64_t{k} % range));
+    });
+  }
+  std::vector<std::uint64_t> codes;
+  for (std::uint64_t count = 0; count < range; ++count) {
+    codes.push_back(isa::encode(tensor.dtype, isa::number_from(count)));
+  }
+  fill_with(tensor, [&codes, step](std::size_t k) {
+    return codes[static_cast<std::size_t>(step * std::uint64_t{k} % codes.size())];
+  });
 }
 
 /// A number's text: an integer of 64 bits, else a double ("inf" and "nan" too).
@@ -191,7 +209,8 @@ std::optional<isa::Number> parse_number(const std::string& text) {
 Status fill_value(HostTensor& tensor, const Spec& spec, std::string_view name) {
   const std::optional<isa::Number> value = parse_number(spec.value);
   if (!value) {
-    return Error{ErrorKind::usage, fmt::format("`{}` in `{}` is no number", spec.value, spec.text)};
+    return Error{ErrorKind::usage,
+                 fmt::format("`{}` in `{}` is not a number", spec.value, spec.text)};
   }
   const std::optional<std::uint64_t> code = near_code(tensor.dtype, *value);
   if (!code) {
@@ -200,7 +219,7 @@ Status fill_value(HostTensor& tensor, const Spec& spec, std::string_view name) {
                                   why_not(tensor.dtype, *value), name),
                       {{}, std::string(name), {}});
   }
-  for (std::size_t k = 0, size = tensor.size(); k < size; ++k) tensor.set_code(k, *code);
+  fill_with(tensor, [code = *code](std::size_t) { return code; });
   return Done{};
 }
 

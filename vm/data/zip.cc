@@ -168,7 +168,7 @@ Result<Bytes> inflate(const ByteSource& file, const ZipMember& member, std::uint
     const bool fails =
         error && error != zlib::error::end_of_stream && error != zlib::error::need_buffers;
     if (fails) {
-      return file_error(file.name(), fmt::format("`{}` is no deflated data", member.name));
+      return file_error(file.name(), fmt::format("`{}` is not deflated data", member.name));
     }
     if (is_stuck) break;  // size and checksum tell whether anything is missing
   }

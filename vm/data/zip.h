@@ -17,7 +17,7 @@ struct ZipMember {
   std::uint64_t header = 0;      ///< where its local header begins
   std::uint64_t compressed = 0;  ///< bytes in the file
   std::uint64_t size = 0;        ///< bytes of content
-  std::uint32_t crc = 0;         ///< of the content
+  std::uint32_t crc = 0;         ///< CRC-32 of the content
   bool deflated = false;
 };
 

@@ -65,7 +65,7 @@ std::optional<std::string> take_quoted(std::string_view& text) {
   return std::nullopt;
 }
 
-/// Where lines of a named file are in the program; none if it is no file of the program.
+/// Where lines of a named file are in the program; none if it is not a file of the program.
 SourceLine line_of_file(const SourceFile& source, std::string_view name, int line) {
   for (std::size_t i = 0; i < source.files().size(); ++i) {
     const std::string& known = source.files()[i].name;
@@ -156,7 +156,7 @@ Result<CodeKind> parse_code_kind(std::string_view word) {
   if (word == "ptx") return CodeKind::ptx;
   if (word == "sass") return CodeKind::sass;
   return Error{ErrorKind::usage,
-               fmt::format("`{}` is no kind of code; there are cuda, ptx and sass", word)};
+               fmt::format("`{}` is not a kind of code; there are cuda, ptx and sass", word)};
 }
 
 SourceLine root_line(const SourceFile& source, const sim::debug::Position& position) {

@@ -20,7 +20,7 @@ enum class CodeKind : std::uint8_t { cuda, ptx, sass };
 
 struct CodeLine {
   sim::debug::SourceLine line;  ///< none: it comes from no line of the program
-  std::string address;          ///< in the kernel's machine code; else its number among the lines
+  std::string address;  ///< address in the kernel's machine code; else its number among the lines
   std::string text;
 };
 

@@ -23,10 +23,10 @@ inline constexpr std::size_t max_line_bytes = std::size_t{1} << 16;
 /// Error (usage): what was not understood, or an expression that is too long or too deep.
 [[nodiscard]] Result<sim::debug::ExpressionPtr> parse_debug_expression(std::string_view text);
 
-/// A part of a tensor; nothing if the text is no such thing (but may be an expression).
+/// A part of a tensor; nothing if the text is not such a thing (but may be an expression).
 [[nodiscard]] std::optional<sim::debug::Selection> parse_selection(std::string_view text);
 
-/// "12", "0x1f", "-3"; nothing if it is no integer of 64 bits.
+/// "12", "0x1f", "-3"; nothing if it is not an integer of 64 bits.
 [[nodiscard]] std::optional<std::int64_t> parse_integer(std::string_view text);
 
 /// The begin of a text that a message quotes.

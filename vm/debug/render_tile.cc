@@ -135,10 +135,11 @@ std::string tile_text(const reply::Tile& tile, const SourceFile& source, Format 
   const std::int64_t columns = tile.shape[rank - 1];
   const std::int64_t rows = rank > 1 ? tile.shape[rank - 2] : 1;
   const std::int64_t tables = isa::element_count(tile.shape) / (rows * columns);
-  std::string text = fmt::format("{}: {}", tile.text, tile.type);
+  std::string text = tile.text + ": ";
   if (tile.text.find('[') != std::string::npos) {
-    text += fmt::format(", of it [{}]", fmt::join(tile.shape, ", "));
+    text += fmt::format("{}[{}] of ", isa::to_string(tile.dtype), fmt::join(tile.shape, ", "));
   }
+  text += tile.type;
   text += statistics(tile, format) + '\n';
   for (std::int64_t k = 0; k < std::min(tables, most_tables); ++k) {
     if (tables > 1) {

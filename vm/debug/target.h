@@ -16,14 +16,14 @@
 namespace tilevm::vm {
 
 struct TargetRequest {
-  std::string path;                  ///< of a file, or of the folder of a bundle
+  std::string path;                  ///< path of a file, or of the folder of a bundle
   std::vector<std::string> defines;  ///< "NAME=VALUE"
   std::string architecture = "sm_90";
   std::string entry;
   DataOptions data;
   Seeding seeding;
   bool exact = false;           ///< numbers of files are not rounded
-  IncludeFolders folders = {};  ///< from which files are included, too
+  IncludeFolders folders = {};  ///< further folders from which files are included
 };
 
 struct DebugTarget {

@@ -38,7 +38,7 @@ Result<Input> parse_block(const WordText& text) {
     rest.remove_prefix(comma + 1);
   }
   return wrong(
-      fmt::format("`{}` is no block; write its indices as X, X,Y or X,Y,Z", text.arguments));
+      fmt::format("`{}` is not a block; write its indices as X, X,Y or X,Y,Z", text.arguments));
 }
 
 Result<Input> parse_stop(const WordText& text, bool temporary) {
@@ -123,7 +123,7 @@ Result<Input> parse_why(const WordText& text) {
   why.via = via;
   if (!levels.empty()) {
     const auto number = parse_integer(levels);
-    if (!number || *number < 1) return wrong(fmt::format("`{}` is no count of steps", levels));
+    if (!number || *number < 1) return wrong(fmt::format("`{}` is not a count of steps", levels));
     why.levels = static_cast<std::size_t>(*number);
   }
   if (text.suffix == "a") {
@@ -147,7 +147,7 @@ Result<Input> parse_code(const WordText& text) {
   if (rest.empty()) return Input{code, {}};
   const auto line = line_of(rest);
   if (!line) return line.error();
-  if (!*line) return kind ? wrong(fmt::format("`{}` is no line", rest)) : kind.error();
+  if (!*line) return kind ? wrong(fmt::format("`{}` is not a line", rest)) : kind.error();
   code.line = *line;
   return Input{code, {}};
 }

@@ -20,7 +20,7 @@ Result<std::uint64_t> count_of(std::string_view text) {
   if (text.empty()) return std::uint64_t{1};
   const auto number = parse_integer(text);
   if (!number || *number < 1) {
-    return wrong(fmt::format("`{}` is no count, an integer from 1 on", text));
+    return wrong(fmt::format("`{}` is not a count, an integer from 1 on", text));
   }
   return static_cast<std::uint64_t>(*number);
 }
@@ -28,14 +28,14 @@ Result<std::uint64_t> count_of(std::string_view text) {
 Result<sim::debug::Selection> need_selection(std::string_view text) {
   const auto selection = parse_selection(text);
   if (selection) return *selection;
-  return wrong(fmt::format("`{}` is no tensor or part of one; write T, T[i, j], T[0:4, :] or T@t",
-                           shortened(text)));
+  return wrong(fmt::format(
+      "`{}` is not a tensor or part of one; write T, T[i, j], T[0:4, :] or T@t", shortened(text)));
 }
 
 Result<int> number_of(std::string_view text) {
   const auto number = parse_integer(text);
   if (number && *number > 0 && *number < 1'000'000'000) return static_cast<int>(*number);
-  return wrong(fmt::format("`{}` is no number of a breakpoint", text));
+  return wrong(fmt::format("`{}` is not a number of a breakpoint", text));
 }
 
 Result<Format> format_of(std::string_view suffix) {
@@ -44,7 +44,7 @@ Result<Format> format_of(std::string_view suffix) {
   if (suffix == "t") return Format::bits;
   if (suffix == "c") return Format::codes;
   return wrong(
-      fmt::format("`/{}` is no format; there are /x (hexadecimal), /t (bits), /c (codes) "
+      fmt::format("`/{}` is not a format; there are /x (hexadecimal), /t (bits), /c (codes) "
                   "and /f (values)",
                   suffix));
 }
@@ -99,7 +99,7 @@ Result<std::optional<command::NamedLine>> line_of(std::string_view text) {
   const auto line = parse_integer(digits);
   if (!line && !has_file) return std::optional<command::NamedLine>();
   if (!line || *line < 1 || *line > 1'000'000'000 || colon == 0) {
-    return wrong(fmt::format("`{}` is no line; write 14, or layouts.tile:14", text));
+    return wrong(fmt::format("`{}` is not a line; write 14, or layouts.tile:14", text));
   }
   return std::optional(command::NamedLine{
       has_file ? std::string(text.substr(0, colon)) : std::string(), static_cast<int>(*line)});

@@ -23,7 +23,7 @@ Error no_arguments(const WordText& text) {
 Result<command::NamedLine> need_line(std::string_view text) {
   const auto line = line_of(text);
   if (!line) return line.error();
-  if (!*line) return wrong(fmt::format("`{}` is no line; write 14, or layouts.tile:14", text));
+  if (!*line) return wrong(fmt::format("`{}` is not a line; write 14, or layouts.tile:14", text));
   return **line;
 }
 

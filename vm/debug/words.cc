@@ -36,7 +36,7 @@ Result<const Word*> find_word(std::string_view name) {
   if (found.empty()) {
     const std::string near = nearest(name, names);
     return no_word(
-        fmt::format("`{}` is no command; {}", shortened(name),
+        fmt::format("`{}` is not a command; {}", shortened(name),
                     near.empty() ? "`help` lists them" : fmt::format("did you mean `{}`?", near)));
   }
   std::vector<std::string_view> all;

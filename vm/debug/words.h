@@ -60,16 +60,16 @@ struct Input {
   Format format = Format::value;
 };
 
-/// What a word is told besides its own meaning.
+/// The settings of a word besides its own meaning.
 struct WordText {
-  std::string_view arguments;  ///< after the word
-  std::string_view suffix;     ///< after a slash: "x" of "print/x"
+  std::string_view arguments;  ///< text after the word
+  std::string_view suffix;     ///< text after a slash: "x" of "print/x"
 };
 
 struct Word {
   std::string_view name;
   std::vector<std::string_view> aliases;
-  std::string_view form;  ///< with its arguments
+  std::string_view form;  ///< name with its arguments
   std::string_view help;
   bool repeats = false;  ///< an empty line does it again
   Result<Input> (*parse)(const WordText& text);

@@ -23,7 +23,7 @@ using Clock = std::chrono::steady_clock;
 /// A block of which only a sum is known to differ.
 struct Suspect {
   std::uint64_t block = 0;
-  std::uint64_t records = 0;  ///< that it made
+  std::uint64_t records = 0;  ///< number of records that it made
   bool sure = false;          ///< the difference does not come from undefined values
 };
 
@@ -262,7 +262,8 @@ class Bisection {
         const auto* inst = std::get_if<isa::InstStmt>(&stmt.node);
         if (inst == nullptr) return;
         counters += isa::updates_memory(inst->inst) ? 1 : 0;
-        if (runs_.plan(kernel)[inst->id] != isa::ProbeMode::none) return;
+        const isa::ProbePlan& plan = runs_.plan(kernel);
+        if (plan[inst->id] != isa::ProbeMode::none || plan.loop_of(inst->id).valid()) return;
         elided += has_tile(*inst, what_.program.kernel(kernel)) ? 1 : 0;
       });
       const std::string& name = what_.program.kernel(kernel).name;
@@ -291,7 +292,7 @@ class Bisection {
   const BisectOptions& options_;
   BisectResult& result_;
   ProbedRuns runs_;
-  std::vector<LaunchSearch> searches_;  ///< by launch
+  std::vector<LaunchSearch> searches_;  ///< searches by launch
   Clock::time_point start_ = Clock::now();
 };
 

@@ -27,7 +27,7 @@ struct BisectOptions {
   std::uint64_t memory = std::uint64_t{1} << 28;
   /// After which no further run begins that looks at other blocks.
   std::chrono::milliseconds time{120'000};
-  int threads = 0;  ///< of the simulator that tells operands
+  int threads = 0;  ///< number of threads of the simulator that shows operands
 };
 
 /// Finds the first difference between two engines on these inputs. Error: a run that failed.

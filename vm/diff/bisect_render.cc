@@ -97,11 +97,18 @@ class BisectReport {
     return std::visit([&](const auto& each) { return tell(each); }, found_.what);
   }
 
+  /// The line of the loop whose end makes the record, if one does.
+  [[nodiscard]] std::optional<int> after_loop() const {
+    if (!found_.after_loop.valid()) return std::nullopt;
+    return locate(statements_[found_.after_loop].span).line;
+  }
+
   /// What the statement read, where the simulator could tell.
   [[nodiscard]] std::vector<Fact> operands() const {
     std::vector<Fact> facts;
     const auto* inst = std::get_if<isa::InstStmt>(&statement().node);
     if (inst == nullptr || found_.before.operands.empty()) return facts;
+    if (found_.after_loop.valid()) return facts;  // the record is of all iterations
     std::size_t word = 0;
     isa::for_each_register_operand(inst->inst, [&](isa::VarId var) {
       const auto& type = *std::get_if<isa::RegisterType>(&kernel_.variable(var).type);
@@ -336,6 +343,9 @@ std::string render_bisect(const DiffCase& what, const SeedVerdict& verdict,
                       report.kernel_name(), result.found->launch + 1);
   text += report.excerpt();
   for (const Fact& loop : report.loops()) text += fmt::format("  in {}\n", loop.text);
+  if (const auto line = report.after_loop()) {
+    text += fmt::format("  after the loop in line {}, which adds its products up\n", *line);
+  }
   text += fmt::format("  {}\n", difference.text);
   for (const Fact& operand : report.operands()) text += fmt::format("  reads {}\n", operand.text);
   return text + left_out_text(result);
@@ -360,6 +370,7 @@ Json bisect_json(const DiffCase& what, const SeedVerdict& verdict, const BisectR
   object.set("block", std::move(block)).set("record", result.found->record);
   object.set("line", report.place().line).set("column", report.place().column);
   object.set("mnemonic", report.mnemonic()).set("loops", std::move(loops));
+  if (const auto line = report.after_loop()) object.set("after_loop", *line);
   object.set("difference", report.difference().json);
   return object.set("operands", std::move(operands));
 }

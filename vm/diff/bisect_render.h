@@ -15,7 +15,7 @@ namespace tilevm::vm {
 
 /// backends, seed, found, compared, left_out; and if found: kernel, launch, block, record, line,
 /// column, mnemonic, loops, operands, and difference, whose kind is tile, scalar, memory, path or
-/// unknown.
+/// unknown; after_loop, the line of a loop, for the sum of a loop's products.
 [[nodiscard]] Json bisect_json(const DiffCase& what, const SeedVerdict& verdict,
                                const BisectResult& result);
 

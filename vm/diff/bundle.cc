@@ -73,7 +73,7 @@ Json manifest_json(const Bundle& bundle) {
   object.set("outputs", texts_json(bundle.outputs)).set("seed", bundle.seed);
   object.set("verdict", bundle.verdict).set("suspect", bundle.suspect);
   object.set("program_hash", format_hash(xxh64(bundle.program)));
-  object.set("command", fmt::format("tilevm diff DIR --backends {}", bundle.backends()));
+  object.set("command", fmt::format("tilevm diff DIR --engines {}", bundle.backends()));
   object.set("tensors", std::move(tensors));
   return object.set("engines", std::move(engines));
 }
@@ -101,7 +101,7 @@ Status prepare_folder(const std::string& folder) {
   std::error_code error;
   if (files::exists(folder, error)) {
     if (!files::is_directory(folder, error)) {
-      return Error{ErrorKind::usage, fmt::format("`{}` is no folder", folder)};
+      return Error{ErrorKind::usage, fmt::format("`{}` is not a folder", folder)};
     }
     const bool empty = files::is_empty(folder, error);
     if (error) {
@@ -111,7 +111,7 @@ Status prepare_folder(const std::string& folder) {
     if (!empty && !read_bundle(folder)) {
       return Error{
           ErrorKind::usage,
-          fmt::format("folder `{}` has files and is no bundle; name a new folder", folder)};
+          fmt::format("folder `{}` has files and is not a bundle; name a new folder", folder)};
     }
     files::remove(manifest_of(folder), error);
     files::remove_all(folder + "/inputs", error);
@@ -355,7 +355,7 @@ Status write_bundle(const std::string& folder, const Bundle& bundle) {
   }
   if (Status s = write_text_file(folder + "/program.tile", bundle.program); !s) return s;
   if (Status s = write_text_file(folder + "/emitted.cu", bundle.emitted); !s) return s;
-  // The manifest comes last: what was begun only is no bundle.
+  // The manifest comes last: what was begun only is not a bundle.
   return write_text_file(manifest_of(folder), manifest_json(bundle).text() + "\n");
 }
 

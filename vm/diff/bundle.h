@@ -27,15 +27,16 @@ struct Bundle {
   /// What one engine gave.
   struct EngineResult {
     std::string backend, device, driver, compiler;
-    std::string outcome;              ///< finished, fault, stopped, unstable
-    std::vector<std::string> hashes;  ///< by tensor; empty for those that are no output
-    /// By tensor; nothing for those that are no output, or after a failure.
+    std::string outcome;  ///< finished, fault, stopped, unstable
+    /// Hashes by tensor; empty for a tensor that is not an output.
+    std::vector<std::string> hashes;
+    /// By tensor; nothing for those that are not outputs, or after a failure.
     std::vector<std::optional<HostTensor>> tensors;
   };
 
-  std::string version;  ///< of tilevm
+  std::string version;  ///< version of tilevm
   std::string file;     ///< what messages call the program
-  std::string program;  ///< its text
+  std::string program;  ///< text of the program
   std::string emitted;
   std::vector<std::string> defines;          ///< "NAME=VALUE"
   std::vector<std::string> inputs, outputs;  ///< DataOptions from which the entry follows
@@ -43,8 +44,8 @@ struct Bundle {
   std::uint64_t seed = 0;
   std::string verdict;  ///< SeedVerdict::Kind
   std::string suspect;
-  std::vector<std::string> names;   ///< of the entry's tensors
-  std::vector<HostTensor> tensors;  ///< before the run
+  std::vector<std::string> names;   ///< names of the entry's tensors
+  std::vector<HostTensor> tensors;  ///< tensors before the run
   std::vector<EngineResult> engines;
 
   /// "sim,cuda".
@@ -69,7 +70,7 @@ struct BundleSource {
 /// Whether a path is a folder with a manifest.
 [[nodiscard]] bool is_bundle(const std::string& path);
 
-/// Error (program): the folder is no bundle, is of another schema, or a part of it is missing,
+/// Error (program): the folder is not a bundle, is of another schema, or a part of it is missing,
 /// damaged or too large.
 [[nodiscard]] Result<Bundle> read_bundle(const std::string& folder);
 

@@ -127,14 +127,14 @@ class SeedComparison {
 }  // namespace
 
 Result<Engines> make_engines(const std::string& backends, const EngineOptions& options) {
-  const Result<std::vector<BackendName>> names = parse_backends(backends);
+  const Result<std::vector<EngineName>> names = parse_engines(backends);
   if (!names) return names.error();
   if (names->size() < 2) {
     return Error{ErrorKind::usage,
-                 fmt::format("--backends `{}` does not name two: write A,B", backends)};
+                 fmt::format("--engines `{}` does not name two: write A,B", backends)};
   }
   Engines engines;
-  for (const BackendName& name : *names) {
+  for (const EngineName& name : *names) {
     Result<std::unique_ptr<Engine>> engine = make_engine(name, options);
     if (!engine) return engine.error();
     engines.push_back(*std::move(engine));

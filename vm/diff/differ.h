@@ -41,8 +41,8 @@ struct EngineRun {
 
 /// Everything that is known of one seed.
 struct SeedRun {
-  std::vector<HostTensor> inputs;  ///< of all tensors, before the run
-  std::vector<EngineRun> runs;     ///< by engine
+  std::vector<HostTensor> inputs;  ///< all tensors before the run
+  std::vector<EngineRun> runs;     ///< runs by engine
   SeedVerdict verdict;
 
   /// The failure, if no engine gave a result: then the program is at fault, and nothing was
@@ -55,10 +55,10 @@ struct SeedRun {
 /// can be compared.
 [[nodiscard]] Result<SeedRun> run_seed(const DiffCase& what, const Engines& engines,
                                        const Seeding& seeding, DataReader& reader);
-/// The same where no input is standard input and no note is wanted.
+/// Runs a seed where no input is standard input and no note is wanted.
 [[nodiscard]] Result<SeedRun> run_seed(const DiffCase& what, const Engines& engines,
                                        const Seeding& seeding);
-/// The same on given tensors, one for each of the entry's.
+/// Runs on given tensors, one for each of the entry's.
 [[nodiscard]] Result<SeedRun> run_on(const DiffCase& what, const Engines& engines,
                                      std::vector<HostTensor> inputs, std::uint64_t seed);
 

@@ -83,7 +83,7 @@ std::optional<StatementDifference> compare_values(const isa::Kernel& kernel, con
 /// bits, so which of them comes last must not matter: each bit has the values that were written.
 struct WordWrites {
   std::uint32_t ones = 0, zeros = 0;
-  std::vector<std::pair<std::size_t, isa::ProbeWrite>> writes;  ///< by thread
+  std::vector<std::pair<std::size_t, isa::ProbeWrite>> writes;  ///< writes by thread
 };
 using Writes = std::map<std::uint64_t, WordWrites>;
 

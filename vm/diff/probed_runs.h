@@ -15,8 +15,8 @@ class ProbedRuns {
  public:
   ProbedRuns(const DiffCase& what, const std::vector<HostTensor>& inputs);
 
-  /// Runs an engine; fills the logs, whose windows are set. A fault of the program is no error: it
-  /// leaves what was recorded before it.
+  /// Runs an engine; fills the logs, whose windows are set. A fault of the program is not an error:
+  /// it leaves what was recorded before it.
   [[nodiscard]] std::optional<Error> run(Engine& engine, ProbeLogs& logs);
 
   /// Whether an engine met a fault, so that records may end early; and which, in words.
@@ -31,7 +31,7 @@ class ProbedRuns {
  private:
   const DiffCase& what_;
   const std::vector<HostTensor>& inputs_;
-  std::vector<isa::ProbePlan> plans_;  ///< by kernel
+  std::vector<isa::ProbePlan> plans_;  ///< plans by kernel
   std::optional<std::string> fault_;
 };
 

@@ -80,12 +80,18 @@ isa::StmtId choose_copy(const ProbedRuns& runs, const BisectedStatement& found) 
 std::optional<Error> show_statement(ProbedRuns& runs, Engine& a, Engine& b, int threads,
                                     BisectedStatement& found) {
   const DiffCase& what = runs.what();
+  found.after_loop = runs.plan(found.kernel).loop_of(found.statement);
   ProbeLogs logs_a = aim_at(found, what), logs_b = logs_a;
   if (auto error = tell_operands(runs, logs_a, threads, found)) return error;
   if (std::holds_alternative<PathDifference>(found.what)) return std::nullopt;
   if (auto error = runs.run(a, logs_a)) return error;
   if (auto error = runs.run(b, logs_b)) return error;
   const isa::Statements statements(what.program.kernel(found.kernel));
+  if (found.after_loop.valid()) {
+    std::erase_if(found.loops, [&](const LoopTrip& trip) {
+      return statements.contains(found.after_loop, trip.loop);
+    });
+  }
   found.what = compare_dumps(what.program, found.kernel, statements[found.statement],
                              logs_a[found.launch].dump, logs_b[found.launch].dump);
   found.statement = choose_copy(runs, found);

@@ -8,8 +8,8 @@
 
 namespace tilevm::vm {
 
-/// Runs the engines `a` and `b` again; completes `found`, which has a place and a record. What the
-/// statement read is told by a simulator with so many host threads. Error: a run that failed.
+/// Runs the engines `a` and `b` again; completes `found`, which has a place and a record. A
+/// simulator with so many host threads gives what the statement read. Error: a run that failed.
 [[nodiscard]] std::optional<Error> show_statement(ProbedRuns& runs, Engine& a, Engine& b,
                                                   int threads, BisectedStatement& found);
 

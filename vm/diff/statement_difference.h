@@ -52,8 +52,8 @@ using StatementDifference = std::variant<TileDifference, ScalarDifference, Write
 /// A loop around the statement.
 struct LoopTrip {
   isa::StmtId loop;
-  std::uint64_t iteration = 0;       ///< from 1 on
-  std::optional<isa::Scalar> value;  ///< of its variable, where the simulator ran
+  std::uint64_t iteration = 0;       ///< iteration, from 1 on
+  std::optional<isa::Scalar> value;  ///< value of its variable, where the simulator ran
 };
 
 /// The first difference.
@@ -62,11 +62,12 @@ struct BisectedStatement {
   int kernel = 0;
   std::uint64_t block = 0;                    ///< linear, x fastest
   std::array<std::int64_t, 3> block_index{};  ///< x, y, z
-  isa::StmtId statement;                      ///< as engine a executes it
-  std::uint32_t record = 0;                   ///< its number in the block
+  isa::StmtId statement;                      ///< statement as engine a executes it
+  std::uint32_t record = 0;                   ///< number of the record in the block
   std::vector<LoopTrip> loops;                ///< outer before inner
   StatementDifference what = UnknownDifference{};
-  isa::ProbeDump before;  ///< what the simulator read, if it ran
+  isa::StmtId after_loop;  ///< the loop whose end makes the record (isa::AfterLoop), if one does
+  isa::ProbeDump before;   ///< what the simulator read, if it ran
 };
 
 }  // namespace tilevm::vm

@@ -18,9 +18,10 @@ namespace tilevm::vm {
 // How two results of one tensor relate.
 struct Exact {};
 struct Different {};
-/// The same elements, at other places.
+/// Equal elements, at other places.
 struct Permuted {
-  std::string rule;  ///< which places, in words; empty if no simple rule says it
+  /// Rule for the indices that differ, in words; empty if no simple rule says it.
+  std::string rule;
 };
 using Relation = std::variant<Exact, Different, Permuted>;
 
@@ -36,7 +37,7 @@ struct TensorVerdict {
 /// The prints of two engines.
 struct PrintVerdict {
   std::size_t a = 0, b = 0;
-  std::size_t count = 0;  ///< of engine a
+  std::size_t count = 0;  ///< number of elements of engine a
   std::optional<PrintDifference> difference;
 };
 
@@ -53,7 +54,7 @@ struct Stopped {
 /// Two runs on the same inputs gave different results.
 struct Unstable {
   std::size_t tensor = 0;  ///< the first that differs, index in Entry::tensors
-  Comparison comparison;   ///< of the first run with the second
+  Comparison comparison;   ///< comparison of the first run with the second
 };
 using Outcome = std::variant<Finished, Faulted, Stopped, Unstable>;
 
@@ -61,7 +62,7 @@ using Outcome = std::variant<Finished, Faulted, Stopped, Unstable>;
 struct Agreement {
   /// Engines that gave the same bits, by position; those without a result are in no group.
   std::vector<std::vector<std::size_t>> groups;
-  std::string suspect;  ///< whose fault that makes likely, in words; empty if it says nothing
+  std::string suspect;  ///< culprit that this makes likely, in words; empty if it says nothing
 };
 
 /// The verdict on one seed.
@@ -70,8 +71,8 @@ struct SeedVerdict {
   enum class Kind : std::uint8_t { exact, permuted, different, unstable, fault, stopped };
 
   std::uint64_t seed = 0;
-  std::vector<std::string> engines;  ///< their names
-  std::vector<Outcome> outcomes;     ///< by engine
+  std::vector<std::string> engines;  ///< names of the engines
+  std::vector<Outcome> outcomes;     ///< outcomes by engine
   std::vector<TensorVerdict> tensors;
   std::vector<PrintVerdict> prints;  ///< empty if the program prints nothing
   Agreement agreement;

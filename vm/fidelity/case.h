@@ -29,10 +29,10 @@ enum class Size : std::uint8_t {
 
 /// A tensor of a case, as much as one block has of it.
 struct Part {
-  std::string name;         ///< of a result: what records call it
-  isa::DType type;          ///< of its elements
-  isa::Shape block;         ///< their extents
-  std::string instruction;  ///< of a result: the one that computes it
+  std::string name;         ///< name of a result in records
+  isa::DType type;          ///< type of the elements
+  isa::Shape block;         ///< extents of the tile
+  std::string instruction;  ///< instruction that computes the result
 
   /// The type in memory: each narrow element of an element-wise case takes a byte.
   isa::DType stored;
@@ -48,7 +48,7 @@ enum class Family : std::uint8_t {
   chain,          ///< Dot without them
   cast,           ///< a type to every type
   unary,          ///< every operation of one operand but these:
-  rounding,       ///< to integers
+  rounding,       ///< rounding to integers
   function,       ///< Erf, Exp2Approximate
   binary,         ///< every operation of two but those below, and Where
   power,          ///< Pow

@@ -35,7 +35,7 @@ struct CaseRecord {
 [[nodiscard]] Result<CaseRecord> parse_case_record(const std::string& line);
 
 /// The records of a file; of one case and device, the latest with the most outputs. A file that is
-/// not there has none. Errors (program): a line that is no record.
+/// not there has none. Errors (program): a line that is not a record.
 [[nodiscard]] Result<std::vector<CaseRecord>> read_records(const std::string& path);
 
 }  // namespace tilevm::vm::fidelity

@@ -15,15 +15,15 @@ namespace {
 
 using isa::DType;
 
-/// Every block computes d = a b + c of m x n with all of k. Of a sparse one a has the stored half
-/// of k, at places that the case draws as well.
+/// Every block computes d = a b + c of m x n with all of k. The a of a sparse product has the
+/// stored half of k, at places that the case draws as well.
 struct Product {
   std::string shape;  ///< "m16n8k16", "chain"
   DType a, b, c;
   std::string a_layout, b_layout, c_layout;
   std::int64_t m, n, k;
   int min_sm;
-  std::string places_layout = {};  ///< of a sparse one
+  std::string places_layout = {};  ///< layout of a sparse product's metadata
 
   [[nodiscard]] bool sparse() const { return !places_layout.empty(); }
   [[nodiscard]] std::int64_t stored() const { return sparse() ? k / 2 : k; }

@@ -56,7 +56,7 @@ std::uint64_t wide_integer(const DType& type, Random& random) {
   return (type.is_signed_int() && random.one_in(2) ? 0 - value : value) & mask;
 }
 
-/// Of floats: with an exponent at most a significand's width away.
+/// A nearby float: with an exponent at most a significand's width away.
 std::uint64_t nearby(const DType& type, std::uint64_t a, Random& random) {
   if (!type.is_float()) return static_cast<std::uint64_t>(random.below(type.bits + 2));
   const int fields = 1 << type.exponent_bits, width = type.mantissa_bits + 3;
@@ -66,7 +66,7 @@ std::uint64_t nearby(const DType& type, std::uint64_t a, Random& random) {
   return float_code(type, static_cast<std::uint64_t>(std::clamp(field, 0, fields - 1)), random);
 }
 
-/// Zeros, ones, ends, and codes that are no numbers.
+/// Zeros, ones, ends, and codes that are not numbers.
 std::vector<std::uint64_t> special_codes(const DType& type) {
   const std::uint64_t mask = low_mask(type.bits), top = (mask >> 1) + 1;
   if (!type.is_float()) return {0, 1, 2, 3, mask, mask - 1, top, top - 1, top + 1};

@@ -61,7 +61,7 @@ std::vector<std::string> type_groups() {
 /// What was compared of one row and column.
 struct Evidence {
   bool all = true;    ///< every case has a record
-  bool exact = true;  ///< of those that have one
+  bool exact = true;  ///< whether every record is exact
   std::uint64_t least = 0, total = 0;
 
   void add(std::optional<std::uint64_t> outputs, bool is_exact) {
@@ -255,7 +255,7 @@ class Report {
     for (const int sm : architectures()) columns.push_back(fmt::format("sm_{}", sm));
     std::string text =
         "## Approximate instructions\n\nThe bits of PTX's instructions "
-        "([approximations.md](approximations.md)).\n\n" +
+        "([approximations.md](../reference/approximations.md)).\n\n" +
         head_text("instructions", columns);
     for (const Case& each : element_cases()) {
       if (!is_approximation(each)) continue;
@@ -329,7 +329,7 @@ class Report {
         "{} pairs of types are cast, without those of scales: standard. On all other "
         "architectures, and where a\ncell says so: "
         "standard. The functions are fixed sequences of IEEE 754 operations "
-        "([semantics.md](semantics.md)).\n\n",
+        "([arithmetic.md](../reference/arithmetic.md)).\n\n",
         sm, grouped(measured_types().size() * measured_types().size()));
     const std::vector<std::string> columns = type_groups();
     text += head_text("instruction", columns);

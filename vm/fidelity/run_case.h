@@ -31,7 +31,7 @@ void draw(const Case& each, std::uint64_t seed, std::int64_t first, Job& job);
 /// What became of one result.
 struct Outcome {
   std::string name;
-  std::string hash;             ///< of what the device gave for the kept blocks
+  std::string hash;             ///< hash of what the device gave for the kept blocks
   std::uint64_t different = 0;  ///< elements of all blocks
   std::string first;            ///< the first of them with its operands, in words
 };

@@ -27,19 +27,19 @@ struct CampaignOptions {
   bool resume = false;                    ///< leave out seeds that the corpus has
   bool shrink = true;
   std::vector<std::string> avoid = {};  ///< known signatures or their first words: only counted
-  std::string version = {};             ///< of tilevm, for bundles
-  EngineOptions engine = {};            ///< of the engines that are compared with the simulator
+  std::string version = {};             ///< version of tilevm, for bundles
+  EngineOptions engine = {};  ///< options of the engines that are compared with the simulator
   /// For tests: one more engine.
   std::function<std::unique_ptr<Engine>()> another_engine = {};
 };
 
 /// A signature and what has it.
 struct KnownFinding {
-  std::uint64_t count = 0;  ///< in this run; 0: only the corpus has it, from an earlier one
+  std::uint64_t count = 0;  ///< number in this run; 0: only the corpus has it, from an earlier run
   std::uint64_t first_seed = 0;
   Finding finding;
-  std::string text;          ///< of the first case, shrunk
-  std::string file, bundle;  ///< in the corpus, or empty
+  std::string text;          ///< text of the first case, shrunk
+  std::string file, bundle;  ///< paths in the corpus, or empty
 };
 
 struct CampaignReport {

@@ -25,7 +25,7 @@ std::string progress_line(const Progress& progress) {
                      progress.seconds, progress.work.engines, progress.work.target);
 }
 
-/// Nothing for a line that is no progress, such as one that was cut off.
+/// Nothing for a line that is not a progress line, such as one that was cut off.
 std::optional<Progress> parse_progress(const std::string& line) {
   std::istringstream text(line);
   const auto word = [&](std::string_view expected) {
@@ -82,7 +82,7 @@ std::string commented(std::string_view name, const std::string& text) {
 
 std::string replay_command(const FuzzCase& each, const Finding& finding) {
   std::string command = "tilevm fuzz --judge FILE";
-  if (!finding.backends.empty()) command += " --backends " + finding.backends;
+  if (!finding.backends.empty()) command += " --engines " + finding.backends;
   return command + " --target " + isa::to_string(each.target);
 }
 
@@ -149,7 +149,7 @@ Result<KeptCase> read_case(const std::string& path) {
     has_target = has_target || name == "target";
   }
   if (has_target) return kept;
-  return Error{ErrorKind::program, fmt::format("`{}` is no fuzz case: it begins with no comment "
+  return Error{ErrorKind::program, fmt::format("`{}` is not a fuzz case: it begins with no comment "
                                                "`# target: ..`",
                                                path)};
 }

@@ -56,7 +56,7 @@ class Corpus {
   [[nodiscard]] Status add_coverage(const Coverage& coverage);
   /// Writes a case; gives the file's path.
   [[nodiscard]] Result<std::string> add_case(const FuzzCase& each, const Finding& finding) const;
-  /// The cases by the names of their files; files that are none are left out.
+  /// The cases by the names of their files; other files are left out.
   [[nodiscard]] std::vector<KeptCase> cases() const;
   /// Takes over all that another folder has.
   [[nodiscard]] Status merge(const Corpus& other);
@@ -68,7 +68,7 @@ class Corpus {
 
   std::string folder_;
   std::vector<Progress> progress_;
-  std::vector<Progress> done_;  ///< the same with neighbours joined
+  std::vector<Progress> done_;  ///< ranges of cases that are done, neighbours joined
   Coverage coverage_;
 };
 

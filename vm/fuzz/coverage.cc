@@ -26,7 +26,7 @@ std::string slot_item(std::string_view mnemonic, std::string_view slot, bool giv
   return fmt::format("{} {} {}", mnemonic, given ? "with" : "without", slot);
 }
 
-/// Statements that are no instruction, by their place in Stmt::node.
+/// Statements that are not instructions, by their place in Stmt::node.
 constexpr std::array<std::string_view, 8> statement_names = {
     "instruction", "scalar", "for", "while", "if", "groups", "break", "continue"};
 static_assert(std::variant_size_v<decltype(isa::Stmt::node)> == statement_names.size());

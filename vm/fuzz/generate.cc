@@ -18,7 +18,7 @@ using isa::ScalarBinary;
 using isa::ScalarKind;
 
 constexpr int most_depth = 2;
-/// Of so many seeds one has a tensor-core Dot for certain, of one form after another.
+/// One of so many seeds has a tensor-core Dot for certain, of one form after another.
 constexpr std::uint64_t seeds_for_dot = 8;
 
 /// Whether statements touch memory that threads share.

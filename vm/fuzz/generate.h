@@ -25,8 +25,8 @@ struct GeneratedCase {
 
 [[nodiscard]] GeneratedCase generate(std::uint64_t seed, const isa::Target& target);
 
-/// The same with planted statements, whose report `expected` tells; nothing if they cannot stand
-/// in the program of this seed.
+/// A program with planted statements, whose report is `expected`; nothing if they cannot stand in
+/// the program of this seed.
 struct PlantedCase {
   GeneratedCase generated;
   std::optional<ExpectedReport> expected;

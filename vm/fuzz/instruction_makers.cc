@@ -89,7 +89,7 @@ void finish_elementwise(KernelBuilder& builder, const isa::Instruction& inst,
   if (target.var.valid()) builder.add(inst, target.var);
 }
 
-/// The same tile with no element that is zero.
+/// The tile with no element that is zero.
 Tile without_zeros(KernelBuilder& builder, const Tile& tile) {
   const Tile one = builder.constant(tile.type.dtype, tile.type.layout, Expr::constant(1));
   const isa::VarId var = builder.add(isa::Or{{tile.var}, {one.var}});

@@ -16,7 +16,7 @@ namespace tilevm::vm::fuzz {
 /// The engines that a case is run on.
 class Judge {
  public:
-  /// Names as `--backends` takes them: `sim`, which always runs, `naive`, and those of make_engine,
+  /// Names as `--engines` takes them: `sim`, which always runs, `naive`, and those of make_engine,
   /// which get the options.
   [[nodiscard]] static Result<Judge> make(const std::vector<std::string>& backends,
                                           const EngineOptions& options = {});

@@ -42,10 +42,10 @@ struct InputView {
 struct OwnMemory {
   isa::VarId var;
   isa::DType dtype;
-  isa::Shape shape;  ///< of the block's part
+  isa::Shape shape;  ///< shape of the block's part
   bool shared = false;
   bool defined = false;                ///< every element has a value
-  bool read = false, written = false;  ///< since the last barrier
+  bool read = false, written = false;  ///< whether it was read or written since the last barrier
 };
 
 /// What a kernel is launched with, one entry a parameter.
@@ -76,9 +76,10 @@ class KernelBuilder {
   /// Adds an instruction and gives its first result, if it has one. With `into` the result is
   /// written into that variable. A defect gives an invalid id.
   isa::VarId add(isa::Instruction inst, std::optional<isa::VarId> into = {});
-  /// The same for an instruction with several results; gives all of them, or nothing.
+  /// Adds an instruction with several results; gives all of them, or nothing.
   std::vector<isa::VarId> add_all(isa::Instruction inst);
-  /// The same at the begin of the kernel: of instructions that refer to parameters alone.
+  /// Adds an instruction at the begin of the kernel: of instructions that refer to parameters
+  /// alone.
   isa::VarId add_first(isa::Instruction inst);
   void add_statement(decltype(isa::Stmt::node) node);
   /// Adds an element-wise or similar instruction; now and then its result replaces a tile.
@@ -184,7 +185,7 @@ class KernelBuilder {
   std::vector<LaunchArgument> arguments_;
   std::vector<std::int64_t> grid_;
   std::int64_t threads_ = 32;
-  std::string prefix_;  ///< of the names of the kernel's tensors
+  std::string prefix_;  ///< prefix of the names of the kernel's tensors
   isa::Block first_;    ///< statements before all others
   std::vector<isa::Block> blocks_;
   std::vector<Scope> scopes_;

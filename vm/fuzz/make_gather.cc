@@ -14,7 +14,7 @@ using isa::Expr;
 using isa::RegisterLayout;
 using isa::Shape;
 
-/// A layout that broadcasts to another: some dimensions are 1, leading ones may lack.
+/// A layout that broadcasts to another: some dimensions are 1, leading ones may be missing.
 RegisterLayout index_layout(Draw& draw, const RegisterLayout& tile) {
   Shape shape = tile.shape();
   if (draw.chance(40)) return tile;

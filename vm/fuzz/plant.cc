@@ -19,7 +19,7 @@ RegisterLayout side_by_side(const KernelBuilder& builder) {
   return *isa::spatial({builder.threads()});
 }
 
-/// The same elements, all in every thread: a load in this layout crosses threads.
+/// A layout of all elements in every thread: a load in this layout crosses threads.
 RegisterLayout all_in_each(const KernelBuilder& builder) {
   const RegisterLayout places = *isa::local({builder.threads()});
   return *isa::compose(*isa::replicated(builder.threads()), places);

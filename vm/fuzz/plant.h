@@ -13,7 +13,7 @@
 namespace tilevm::vm::fuzz {
 
 enum class Planted : std::uint8_t {
-  no_barrier,             ///< a shared tile is read without the Synchronize after its store
+  no_barrier,             ///< a shared tensor is read without the Synchronize after its store
   no_wait,                ///< a copy is read without the CopyAsyncWaitGroup
   no_barrier_after_wait,  ///< .. without the Synchronize after it
   shared_offset,          ///< a load begins beyond the last place inside of a shared tensor
@@ -26,7 +26,7 @@ enum class Planted : std::uint8_t {
   deadlock,               ///< a block waits for a value that no block stores
   unordered_places,       ///< a pair of places of a sparse product does not ascend
   assertion,              ///< an Assert of which one element does not hold
-  no_barrier_after_add,   ///< a shared tile is read without one after elements were added to it
+  no_barrier_after_add,   ///< a shared tensor is read without one after elements were added to it
 };
 [[nodiscard]] constexpr std::string_view to_string(Planted planted) {
   switch (planted) {

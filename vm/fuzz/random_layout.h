@@ -16,7 +16,7 @@ namespace tilevm::vm::fuzz {
 [[nodiscard]] isa::RegisterLayout random_layout(Draw& draw, std::int64_t threads,
                                                 const isa::Shape& shape);
 
-/// The same elements in the same threads, at other places inside each.
+/// The layout with elements in the same threads, at other places inside each.
 [[nodiscard]] isa::RegisterLayout with_other_places(Draw& draw, const isa::RegisterLayout& layout);
 
 /// A layout of the same threads with so many places in each. Threads hold replicas only where those

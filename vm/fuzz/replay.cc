@@ -6,7 +6,7 @@
 namespace tilevm::vm::fuzz {
 
 bool has_replay(const Finding& finding) {
-  return !finding.backends.empty() && parse_backend(finding.run).ok();
+  return !finding.backends.empty() && parse_engine(finding.run).ok();
 }
 
 Status write_replay(const std::string& folder, const ReadyCase& each, const FuzzCase& text,

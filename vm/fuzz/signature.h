@@ -12,7 +12,7 @@ namespace tilevm::vm::fuzz {
 
 /// "Cast u4 f16" for a statement that computes: its instruction with the element types of its
 /// operands and results. An instruction that moves tiles stands alone, since its faults are those
-/// of addresses. Statements that are no instruction: "scalar", "loop".
+/// of addresses. Statements that are not instructions: "scalar", "loop".
 [[nodiscard]] std::string statement_kind(const isa::VerifiedProgram& program, int kernel,
                                          isa::StmtId statement);
 

@@ -14,7 +14,7 @@ using ProgramChange = bool (*)(isa::Program& program, std::size_t n);
 
 /// Every kind of change, those that remove most first.
 [[nodiscard]] const std::vector<ProgramChange>& program_changes();
-/// Those that add no fault to a program that has none: what they take away defines no memory,
+/// The changes that add no fault to a program that has none: what they take away defines no memory,
 /// orders nothing and decides nothing.
 [[nodiscard]] const std::vector<ProgramChange>& harmless_changes();
 

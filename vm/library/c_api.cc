@@ -37,12 +37,14 @@ struct tilevm_program {
   explicit tilevm_program(const vm::Loaded& loaded)
       : program(*loaded.program),
         warnings(render(vm::without_options(loaded.diagnostics), *loaded.source, false)),
-        callables(vm::callables(program)) {}
+        callables(vm::callables(program)),
+        plans(sim::keep_plans(program)) {}
 
   isa::VerifiedProgram program;
   std::string warnings;
   std::vector<vm::Callable> callables;
-  // The same as C sees them; their strings and shapes are the members above.
+  std::shared_ptr<sim::KeptPlans> plans;
+  // Parameters as C sees them; their strings and shapes are the members above.
   std::vector<std::string> types;
   std::vector<std::vector<tilevm_parameter>> parameters;
   std::vector<tilevm_entry> entries;
@@ -60,7 +62,7 @@ struct tilevm_control {
 
 namespace {
 
-/// What a thread was told last.
+/// The last messages of a thread.
 struct Answer {
   std::string message, prints, target, counters, report;
   std::string painted;  ///< the message in colours; empty: as it is
@@ -173,7 +175,7 @@ Result<const vm::Callable*> find(const tilevm_program& program, const char* entr
 }
 
 vm::CallArguments span_of(const tilevm_argument* arguments, std::size_t count) {
-  // The same two members in the same order.
+  // Both structs have these two members in this order.
   return {reinterpret_cast<const vm::CallArgument*>(arguments), count};
 }
 
@@ -212,13 +214,15 @@ tilevm_status run_with(vm::Engine& engine, const tilevm_program& program,
   return TILEVM_OK;
 }
 
-tilevm_status run(tilevm_program& program, const vm::Callable& callable, const std::string& backend,
-                  vm::CallArguments arguments, const tilevm_run_options* options) {
-  const Result<vm::EngineOptions> settings = engine_options(options);
+tilevm_status run(tilevm_program& program, const vm::Callable& callable,
+                  const std::string& engine_name, vm::CallArguments arguments,
+                  const tilevm_run_options* options) {
+  Result<vm::EngineOptions> settings = engine_options(options);
   if (!settings) return fail(settings.error());
+  settings->plans = program.plans;
   const bool counts = settings->count_accesses;
-  if (backend != "cuda") {
-    const Result<std::unique_ptr<vm::Engine>> engine = vm::make_engine(backend, *settings);
+  if (engine_name != "cuda") {
+    const Result<std::unique_ptr<vm::Engine>> engine = vm::make_engine(engine_name, *settings);
     return engine ? run_with(**engine, program, callable, arguments, counts) : fail(engine.error());
   }
   const std::lock_guard lock(program.mutex);
@@ -294,7 +298,7 @@ tilevm_status tilevm_open_file(const char* path, const char* const* defines, con
     if (program == nullptr) return missing("program");
     *program = nullptr;
     if (path == nullptr) return missing("path");
-    std::istringstream nothing;  // "-" is no file
+    std::istringstream nothing;  // "-" is not a file
     const auto source = vm::read_program(path, nothing);
     return source ? open(*source, defines, target, program) : fail(source.error());
   });
@@ -311,24 +315,24 @@ const tilevm_entry* tilevm_entries(const tilevm_program* program, size_t* count)
   return program == nullptr ? nullptr : program->entries.data();
 }
 
-tilevm_status tilevm_run_with(tilevm_program* program, const char* entry, const char* backend,
+tilevm_status tilevm_run_with(tilevm_program* program, const char* entry, const char* engine,
                               const tilevm_argument* arguments, size_t count,
                               const tilevm_run_options* options) {
   return guarded([&] {
     answer().prints.clear();
     answer().counters.clear();
     if (program == nullptr) return missing("program");
-    if (backend == nullptr) return missing("backend");
+    if (engine == nullptr) return missing("engine");
     if (arguments == nullptr && count != 0) return missing("arguments");
     const Result<const vm::Callable*> callable = find(*program, entry);
     if (!callable) return fail(callable.error());
-    return run(*program, **callable, backend, span_of(arguments, count), options);
+    return run(*program, **callable, engine, span_of(arguments, count), options);
   });
 }
 
-tilevm_status tilevm_run(tilevm_program* program, const char* entry, const char* backend,
+tilevm_status tilevm_run(tilevm_program* program, const char* entry, const char* engine,
                          const tilevm_argument* arguments, size_t count) {
-  return tilevm_run_with(program, entry, backend, arguments, count, nullptr);
+  return tilevm_run_with(program, entry, engine, arguments, count, nullptr);
 }
 
 tilevm_control* tilevm_control_new(void) { return new (std::nothrow) tilevm_control; }

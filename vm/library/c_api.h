@@ -37,14 +37,14 @@ typedef enum tilevm_status {
   TILEVM_INTERNAL = 70     ///< a fault of the library
 } tilevm_status;
 
-/// "0.1.0".
+/// "0.2.0".
 TILEVM_API const char* tilevm_version(void);
 
 /// Why the thread's last call failed: one line, or the diagnostics of a program with their
 /// locations. Empty after success.
 TILEVM_API const char* tilevm_message(void);
 
-/// The same for a terminal: diagnostics have escapes for colours, as the command shows them.
+/// The message for a terminal: diagnostics have escapes for colours, as the command shows them.
 TILEVM_API const char* tilevm_message_in_color(void);
 
 /// What the thread's last call said of the program, as a JSON array of diagnostics with their
@@ -78,7 +78,7 @@ typedef struct tilevm_parameter {
   int role;              ///< TILEVM_SCALAR, or TILEVM_INPUT and TILEVM_OUTPUT added up
   int rank;              ///< extents; -1 if they are not constant, or if it is a scalar
   const int64_t* shape;  ///< `rank` of them
-  size_t bytes;          ///< of the data; 0 if the extents are not constant
+  size_t bytes;          ///< bytes of the data; 0 if the extents are not constant
 } tilevm_parameter;
 
 /// A pipeline with its inputs and outputs, or a kernel with its parameters.
@@ -102,9 +102,9 @@ typedef struct tilevm_argument {
 /// Elements of an output that no launch stores keep what the memory held, as on a device. Tensors
 /// of one address and size are one memory there, too: a kernel may work in place, and races are
 /// found; other overlaps with a tensor that is written are refused (TILEVM_USAGE). `entry` may be
-/// NULL: the only pipeline, else `main`, else the only kernel. `backend` is "sim", "emu" or "cuda";
+/// NULL: the only pipeline, else `main`, else the only kernel. `engine` is "sim", "emu" or "cuda";
 /// for "cuda" the program must have been opened for the device's target.
-TILEVM_API tilevm_status tilevm_run(tilevm_program* program, const char* entry, const char* backend,
+TILEVM_API tilevm_status tilevm_run(tilevm_program* program, const char* entry, const char* engine,
                                     const tilevm_argument* arguments, size_t count);
 
 /// A wish that runs end early, which any thread may utter.
@@ -121,8 +121,9 @@ TILEVM_API void tilevm_control_free(tilevm_control* control);
 
 /// How a run is done; all zeros but for `size` is as tilevm_run does it.
 typedef struct tilevm_run_options {
-  size_t size;         ///< sizeof(tilevm_run_options): later versions may have more members
-  const char* checks;  ///< of the simulator: "all" (as NULL), "none", or a list as of `--check`
+  size_t size;  ///< sizeof(tilevm_run_options): later versions may have more members
+  /// Checks of the simulator: "all" (as NULL), "none", or a list as of `--check`.
+  const char* checks;
   int threads;         ///< host threads; 0: all cores
   int count_accesses;  ///< whether tilevm_counters() tells afterwards what the simulator counted
   uint64_t max_steps;  ///< statements that a block may execute; 0: the usual limit
@@ -131,7 +132,7 @@ typedef struct tilevm_run_options {
 
 /// tilevm_run with options, which may be NULL.
 TILEVM_API tilevm_status tilevm_run_with(tilevm_program* program, const char* entry,
-                                         const char* backend, const tilevm_argument* arguments,
+                                         const char* engine, const tilevm_argument* arguments,
                                          size_t count, const tilevm_run_options* options);
 
 /// What the thread's last run printed.
@@ -148,9 +149,8 @@ TILEVM_API tilevm_status tilevm_stats(const tilevm_program* program, const char*
                                       const char* const* inputs, uint64_t seed,
                                       const tilevm_run_options* options, const char** json);
 
-/// The same run as a self-contained page of HTML: faults, the cost of lines, outputs, bank
-/// conflicts, a timeline, as of `tilevm run --report`. There is one, too, where the run fails with
-/// TILEVM_FAULT.
+/// A run as a self-contained page of HTML: faults, the cost of lines, outputs, bank conflicts, a
+/// timeline, as of `tilevm run --report`. There is one, too, where the run fails with TILEVM_FAULT.
 TILEVM_API tilevm_status tilevm_page(const tilevm_program* program, const char* entry,
                                      const char* const* inputs, uint64_t seed,
                                      const tilevm_run_options* options, const char** html);
@@ -194,7 +194,7 @@ typedef struct tilevm_kernel tilevm_kernel;
 /// closed afterwards. After a failure `*kernel` is NULL.
 TILEVM_API tilevm_status tilevm_load(const tilevm_program* program, const char* entry,
                                      tilevm_kernel** kernel);
-/// The same on the device of a number; -1: chosen as above.
+/// Loads on the device of a number; -1: chosen as above.
 TILEVM_API tilevm_status tilevm_load_on(const tilevm_program* program, const char* entry,
                                         int device, tilevm_kernel** kernel);
 /// Whether launches of this kernel may overlap, on several streams and from several threads.

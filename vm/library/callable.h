@@ -18,11 +18,11 @@ struct Callable {
   struct Parameter {
     std::string name;
     std::optional<isa::ScalarKind> scalar;  ///< nothing for a tensor
-    isa::DType dtype;                       ///< of a tensor
-    std::optional<isa::Shape> shape;        ///< of a tensor, where it is constant
+    isa::DType dtype;                       ///< element type of a tensor
+    std::optional<isa::Shape> shape;        ///< shape of a tensor, where it is constant
     bool input = false, output = false;
 
-    /// Of the argument; 0 if that depends on the call.
+    /// The bytes of the argument; 0 if that depends on the call.
     [[nodiscard]] std::size_t bytes() const;
   };
   EntryIndex index;

@@ -16,7 +16,7 @@ struct LibraryReport {
   std::string text;
   std::optional<Failure> failure;
   Diagnostics notes;                         ///< said besides
-  std::shared_ptr<const SourceFile> source;  ///< of the diagnostics' spans
+  std::shared_ptr<const SourceFile> source;  ///< source of the diagnostics' spans
 };
 
 /// Counters of a run in the simulator on generated data (vm/run/stats.h).
@@ -24,7 +24,7 @@ struct LibraryReport {
                                          const std::string& entry, const DataOptions& data,
                                          std::uint64_t seed, EngineOptions settings);
 
-/// The same run as a page of HTML (vm/picture/report.h), which there is of a run that failed, too.
+/// The run as a page of HTML (vm/picture/report.h), which there is of a run that failed, too.
 [[nodiscard]] LibraryReport report_page(const isa::VerifiedProgram& program,
                                         const std::string& entry, const DataOptions& data,
                                         std::uint64_t seed, EngineOptions settings);

@@ -11,7 +11,7 @@ namespace {
 constexpr std::array<std::pair<std::string_view, std::string_view>, 9> phrases = {
     {{"; --exact refuses them", ""},
      {" with -D", ""},
-     {"(`--backend sim`)", "(backend \"sim\")"},
+     {"(`--engine sim`)", "(engine \"sim\")"},
      {"with --entry NAME", "by its name"},
      {"give it with --in ", "give "},
      {"--max-steps", "`max_steps`"},

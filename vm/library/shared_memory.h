@@ -30,7 +30,7 @@ struct TensorMemory {
 /// Adds a tensor that has the memory of `known`: read or written as either is, with both names.
 void share_memory(Entry::Tensor& known, const Entry::Tensor& tensor);
 
-/// Launches count tensors; afterwards they count memories. Tensors that are no arguments follow,
+/// Launches count tensors; afterwards they count memories. Tensors that are not arguments follow,
 /// each with memory of its own.
 void count_memories(std::vector<isa::Launch>& launches, const std::vector<std::size_t>& memories);
 

@@ -137,7 +137,7 @@ class PipelineSizes {
     return unknown_tensor(pipeline_.name, "parameter", known_.begin()->first, names);
   }
 
-  /// Those of the call if all of its scalars are known, else those that are constant.
+  /// The shapes of the call if all of its scalars are known, else those that are constant.
   Status find_shapes(const ToldSizes& told) {
     std::vector<isa::Scalar> values;
     for (std::size_t i = 0; i < told.size(); ++i) {

@@ -16,7 +16,7 @@ namespace {
 
 constexpr std::size_t most_files = 2000, most_entries = 20'000;
 
-/// The same for one definition, seen from any document.
+/// The key of one definition, seen from any document.
 std::string key_of(const DocumentView& view, const Symbol& symbol) {
   const DocumentView::Place place = view.place_in_file(symbol.definition);
   return fmt::format("{} {} {}", place.path, place.range.text(), symbol.name);

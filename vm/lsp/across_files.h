@@ -18,7 +18,7 @@ using ForEachView =
     std::function<void(const std::string& name, const std::function<void(const DocumentView&)>& f)>;
 
 /// The uses of the symbol at a place in every document, as the protocol's locations; null if there
-/// is no symbol.
+/// is not a symbol.
 [[nodiscard]] Json references_across(const DocumentView& view, std::uint32_t offset,
                                      bool definitions, const ForEachView& views);
 
@@ -28,7 +28,7 @@ using ForEachView =
 
 /// Diagnostics with their messages, by the address of the file that they are in.
 using DiagnosticsByFile = std::map<std::string, std::vector<std::pair<std::string, Json>>>;
-/// Those of a document that are in a file that it includes.
+/// The diagnostics of a document that are in a file that it includes.
 [[nodiscard]] DiagnosticsByFile diagnostics_by_file(const DocumentView& view);
 
 /// The `.tile` files in folders and below, by path; at most so many that a request stays quick.

@@ -55,7 +55,7 @@ std::string snippet(const InstructionInfo& info) {
   for (const OperandInfo& operand : info.operands) {
     if (operand.optional) continue;
     ++number;
-    const bool plain = operand.type == "register tile" || operand.type == "shared tile" ||
+    const bool plain = operand.type == "register tile" || operand.type == "shared tensor" ||
                        operand.type == "global view" || operand.type == "pointer";
     operands +=
         fmt::format("{}{}${{{}:{}}}", operands.empty() ? "" : ", ",

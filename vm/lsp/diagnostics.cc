@@ -29,7 +29,7 @@ std::size_t bound_place(const DocumentView& view, Span span) {
   return view.analysis().bound->place_in_text(span.begin);
 }
 
-/// A note at its place; in the standard library, which is no file, at the `include`.
+/// A note at its place; in the standard library, which is not a file, at the `include`.
 void add_related(const DocumentView& view, Span span, const std::string& message, Json& related) {
   const auto& files = view.analysis().bound->files();
   const bool own = files.size() == 1 || bound_place(view, span) < files[1].begin;
@@ -76,7 +76,7 @@ Json code_actions(const DocumentView& view, Span span) {
   Json all = Json::array();
   std::size_t fixes = 0;
   for (const Diagnostic& diagnostic : view.analysis().diagnostics.sorted()) {
-    // What is wrong in another file is not mended here.
+    // What is wrong in another file is not fixed here.
     if (diagnostic.fix.empty() || diagnostic.span.end > view.source().text().size()) continue;
     ++fixes;
     all.push(view.edit(diagnostic.span, diagnostic.fix));

@@ -18,7 +18,7 @@ namespace tilevm::vm {
 
 namespace {
 
-/// Bytes and UTF-16 units of the character that begins a text; a byte that is no UTF-8 counts as
+/// Bytes and UTF-16 units of the character that begins a text; a byte that is not UTF-8 counts as
 /// one of each.
 struct Character {
   std::size_t bytes = 1;
@@ -110,7 +110,7 @@ Analysis::Found Analysis::instruction_at(std::uint32_t offset) const {
 
 namespace {
 
-/// The path of `file:///home/a%20b.tile`; "-" for what is no file, which includes nothing.
+/// The path of `file:///home/a%20b.tile`; "-" for what is not a file, which includes nothing.
 std::string plain_path_of(std::string_view uri) {
   constexpr std::string_view scheme = "file://";
   if (!uri.starts_with(scheme)) return "-";
@@ -185,7 +185,7 @@ Analysis analyse_names(const std::string& uri, std::string text, const Settings&
 Analysis analyse(const std::string& uri, std::string text, const Settings& settings,
                  const EditedText& edited) {
   Analysis result = analyse_names(uri, std::move(text), settings, edited);
-  // Of a tree without its faulty lines, only types are asked: what is missing causes errors.
+  // Only types of a tree without its faulty lines give diagnostics: what is missing causes errors.
   Diagnostics of_faulty_tree;
   const frontend::BindOptions options{settings.defines, settings.target};
   result.partial = frontend::bind_partially(result.tree, result.bound, options,

@@ -39,7 +39,7 @@ struct Position {
 struct Settings {
   std::vector<frontend::Define> defines;
   isa::Target target;
-  std::vector<std::string> folders = {};  ///< from which files are included, too
+  std::vector<std::string> folders = {};  ///< further folders from which files are included
 };
 
 /// What is known of a text. `program` is there if the text has no error; `partial` is what could be
@@ -56,7 +56,7 @@ struct Analysis {
   /// `partial` and `diagnostics` have spans. Offsets into the document are the same in both.
   std::shared_ptr<const SourceFile> source, bound;
   Diagnostics diagnostics{200};
-  bool parsed = false;  ///< without a fault
+  bool parsed = false;  ///< whether the text parsed without a fault
   frontend::ast::Program tree;
   Names names;
   isa::Program partial;
@@ -76,15 +76,15 @@ struct Analysis {
   [[nodiscard]] Found instruction_at(std::uint32_t offset) const;
 };
 
-/// Of a document, whose address (`file:///..`) tells where included files are.
+/// Analyses a document, whose address (`file:///..`) locates included files.
 [[nodiscard]] Analysis analyse(const std::string& uri, std::string text, const Settings& settings,
                                const EditedText& edited);
-/// The same without what takes long: the tree and the names.
+/// Analyses without what takes long: the tree and the names.
 [[nodiscard]] Analysis analyse_names(const std::string& uri, std::string text,
                                      const Settings& settings, const EditedText& edited);
 
 /// The canonical path of a file's address, so that two addresses of one file give the same; "-" for
-/// what is no file.
+/// what is not a file.
 [[nodiscard]] std::string path_of(std::string_view uri);
 /// The address of a file.
 [[nodiscard]] std::string uri_of(const std::string& path);
@@ -112,7 +112,7 @@ class DocumentView {
   [[nodiscard]] Json range(Span span) const;
   [[nodiscard]] Json place(std::uint32_t offset) const;
   /// {"uri": .., "range": ..}, in the document or in a file that it includes; null in the standard
-  /// library, which is no file.
+  /// library, which is not a file.
   [[nodiscard]] Json location(Span span) const;
   /// Where a span of an included file is.
   struct Place {

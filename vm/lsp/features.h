@@ -21,7 +21,7 @@ namespace tilevm::vm {
 struct OpenCall {
   std::string callee;
   int operand = 0;   ///< commas before the place
-  std::string name;  ///< of the operand at the place, if it is given by name
+  std::string name;  ///< name of the operand at the position, if it is given by name
 };
 [[nodiscard]] std::optional<OpenCall> open_call(const SourceFile& source, std::uint32_t offset);
 

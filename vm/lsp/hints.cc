@@ -12,7 +12,7 @@ namespace tilevm::vm {
 
 namespace {
 
-/// "f32[16, 8]"; empty for what is no tensor.
+/// "f32[16, 8]"; empty for what is not a tensor.
 std::string short_type(const isa::Type& type) {
   struct Short {
     std::string operator()(const isa::RegisterType& tile) const {

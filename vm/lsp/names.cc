@@ -41,7 +41,7 @@ class NameFinder {
  private:
   using Scope = std::map<std::string, int, std::less<>>;
 
-  /// Of the document, which included files follow in the text.
+  /// The end of the document, which included files follow in the text.
   std::uint32_t end_of_file() const { return source_.files().front().end; }
 
   /// The begin of the next item of the same file, or the file's end.

@@ -18,7 +18,7 @@ enum class NameKind : std::uint8_t {
   constant,
   kernel,
   pipeline,
-  function,  ///< of the file, of one that it includes, or of the language
+  function,  ///< function of the file, of an included file, or of the language
   parameter,
   variable,
   instruction,
@@ -44,16 +44,16 @@ struct Symbol {
   NameKind kind = NameKind::variable;
   Span definition{};
   Span scope{};      ///< where the name may be used
-  int item = -1;     ///< of all_items(), that it belongs to; -1: the file
-  std::string text;  ///< of a constant: its value as written; of a parameter: its type
+  int item = -1;     ///< index in all_items() of the item that it belongs to; -1: the file
+  std::string text;  ///< text of a constant's value as written, or of a parameter's type
 };
 
 struct Occurrence {
   Span span{};
   NameKind kind = NameKind::unknown;
   int symbol = -1;       ///< index into Names::symbols
-  bool defines = false;  ///< it takes a value here
-  std::string callee{};  ///< of an operand: the call
+  bool defines = false;  ///< whether the name takes a value here
+  std::string callee{};  ///< name of the call that an operand belongs to
   /// Statements before this place may have given the name its value.
   std::uint32_t visible_from = 0;
 };
@@ -62,10 +62,10 @@ struct Names {
   std::vector<Symbol> symbols;
   /// By place, none overlaps another; those of included files follow those of the document.
   std::vector<Occurrence> occurrences;
-  std::uint32_t own_end = 0;  ///< of the document in the text
+  std::uint32_t own_end = 0;  ///< end of the document in the text
 
   [[nodiscard]] bool is_own(Span span) const { return span.end <= own_end; }
-  /// Those of the document.
+  /// The occurrences in the document.
   [[nodiscard]] std::span<const Occurrence> own() const;
 
   /// The occurrence at a place, or that ends there; null if there is none.

@@ -37,7 +37,7 @@ bool is_name(std::string_view text) {
 
 /// Why a symbol may not get this name; empty if it may.
 std::string obstacle(const Names& names, int symbol, const std::string& to) {
-  if (!is_name(to)) return fmt::format("`{}` is no name", to);
+  if (!is_name(to)) return fmt::format("`{}` is not a name", to);
   if (frontend::is_instruction(to)) return fmt::format("`{}` is an instruction", to);
   if (isa::parse_dtype(to) || isa::parse_scalar_kind(to)) {
     return fmt::format("`{}` is the name of a type", to);

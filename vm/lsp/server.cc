@@ -57,7 +57,7 @@ class Server {
  private:
   struct Incoming {
     Value message;
-    std::optional<Refusal> wrong;  ///< it is no message
+    std::optional<Refusal> wrong;  ///< reason why the message is refused
   };
   // ---- messages
 
@@ -83,7 +83,7 @@ class Server {
         case Wire::Got::not_ours:
           queue_.push_back({{},
                             Refusal{Fault::parse_error,
-                                    "this is no language server protocol: there is no header"}});
+                                    "this is not a language server protocol: there is no header"}});
           not_ours_ = ended_ = true;
           break;
         case Wire::Got::end:
@@ -97,7 +97,7 @@ class Server {
   static Incoming parse(const std::string& text) {
     boost::system::error_code error;
     Value value = boost::json::parse(text, error);
-    if (error) return {{}, Refusal{Fault::parse_error, "this is no JSON: " + error.message()}};
+    if (error) return {{}, Refusal{Fault::parse_error, "this is not JSON: " + error.message()}};
     if (!value.is_object()) {
       return {{}, Refusal{Fault::invalid_request, "a message is one JSON object"}};
     }

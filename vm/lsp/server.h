@@ -2,8 +2,8 @@
 //
 // One thread. Messages that have arrived are taken in before the next is answered, so that a
 // request can be cancelled and a text that changes quickly is judged once. Every request has an
-// answer; what is no valid message is answered with an error, and nothing that a client sends ends
-// the server but `exit`, the end of the stream, or bytes that are no protocol at all.
+// answer; what is not a valid message is answered with an error, and nothing that a client sends
+// ends the server but `exit`, the end of the stream, or bytes that are not a protocol at all.
 #pragma once
 
 #include <iosfwd>
@@ -12,7 +12,7 @@
 namespace tilevm::vm {
 
 /// Serves until the client says `exit` or goes away. 0: it said `shutdown` before; 1: it did not;
-/// 2: what it sent is no language server protocol, or it does not take answers.
+/// 2: what it sent is not a language server protocol, or it does not take answers.
 [[nodiscard]] int serve_language(std::istream& in, std::ostream& out, const std::string& version);
 
 }  // namespace tilevm::vm

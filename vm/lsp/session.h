@@ -62,7 +62,7 @@ class Session {
  private:
   struct Open {
     std::string text;
-    std::string path;  ///< canonical; "-": it is no file
+    std::string path;  ///< canonical; "-": it is not a file
     std::int64_t version = 0;
     std::optional<Analysis> analysis{};
   };
@@ -102,7 +102,7 @@ class Session {
   std::set<std::string> dirty_;
   /// By document: what it says of files that it includes, by their address.
   std::map<std::string, DiagnosticsByFile> shared_;
-  std::vector<std::string> folders_;  ///< of the workspace
+  std::vector<std::string> folders_;  ///< folders of the workspace
   bool initialized_ = false, shut_down_ = false;
   bool snippets_ = false;  ///< the client takes them
 };

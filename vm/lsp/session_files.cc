@@ -18,7 +18,8 @@ namespace {
 
 using Value = boost::json::value;
 
-constexpr std::uint64_t most_bytes = std::uint64_t{4} << 20;  ///< of a file that is not open
+/// Most bytes of a file that is not open.
+constexpr std::uint64_t most_bytes = std::uint64_t{4} << 20;
 
 std::string string_of(const Value& value) {
   return std::string(std::string_view(value.as_string()));
@@ -26,7 +27,7 @@ std::string string_of(const Value& value) {
 
 }  // namespace
 
-/// What a document says of files that it includes is told of those.
+/// Publishes the diagnostics of a document that are in included files, for those files.
 void Session::share_diagnostics(const std::string& uri, const DocumentView& view) {
   auto now = diagnostics_by_file(view);
   auto& before = shared_[uri];
@@ -89,7 +90,7 @@ void Session::for_each_view(const DocumentView& asking, const std::string& name,
   }
 }
 
-/// A document and those that include it are judged anew.
+/// A document and those that include it are analysed again.
 void Session::text_changed(const std::string& uri) {
   dirty_.insert(uri);
   const std::string path = path_of(uri);

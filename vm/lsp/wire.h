@@ -1,6 +1,6 @@
 // Messages of a language server on two streams: `Content-Length: N`, an empty line, N bytes.
 //
-// A peer may send anything. So headers and messages have a limit, and what is no message is an
+// A peer may send anything. So headers and messages have a limit, and what is not a message is an
 // answer of this class, never an exception.
 #pragma once
 
@@ -23,7 +23,7 @@ class Wire {
     message,
     nothing,   ///< no whole message has arrived; only if asked not to wait
     skipped,   ///< a header without a length, or a message beyond the limit; it is left out
-    not_ours,  ///< a header without end: what is sent is no protocol, reading on makes no sense
+    not_ours,  ///< a header without end: what is sent is not a protocol, reading on makes no sense
     end,       ///< the stream ended
   };
   /// The next message; waits for it if asked to.

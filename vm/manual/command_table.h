@@ -10,11 +10,11 @@ namespace tilevm::vm {
 struct OptionEntry {
   std::vector<std::string> names;  ///< "-o", "--output"; empty: an operand
   std::string operand;             ///< "file"; empty: an option
-  std::string form;                ///< of its value: "FILE", "NAME=VALUE"; empty: it takes none
+  std::string form;  ///< form of its value: "FILE", "NAME=VALUE"; empty: it takes none
   std::string text;
-  std::vector<std::string> words;  ///< that its value is one of; empty: anything
+  std::vector<std::string> words;  ///< words that its value is one of; empty: anything
   bool required = false;
-  bool several = false;  ///< it may be given several times
+  bool several = false;  ///< whether it may be given several times
 
   [[nodiscard]] bool takes_file() const { return form.starts_with("FILE") || form == "SCRIPT"; }
   [[nodiscard]] bool takes_folder() const { return form == "DIR"; }
@@ -24,7 +24,7 @@ struct CommandEntry {
   std::string name;  ///< "run"; "tilevm" for what all have
   std::string summary;
   std::string examples;  ///< lines, each with its line break
-  std::string statuses;  ///< likewise
+  std::string statuses;  ///< exit statuses, a line each
   std::vector<OptionEntry> options;
 };
 

@@ -7,6 +7,7 @@
 #include <span>
 #include <utility>
 
+#include "isa/analysis/statements.h"
 #include "isa/base/check.h"
 #include "isa/rules/rules.h"
 #include "isa/type/arith.h"
@@ -32,7 +33,7 @@ struct NaiveTensor {
   isa::DType dtype;
   std::vector<std::int64_t> extents;
   std::vector<std::int64_t> strides;
-  const isa::MemoryLayout* layout = nullptr;  ///< instead of strides
+  const isa::MemoryLayout* layout = nullptr;  ///< memory layout instead of strides
 
   [[nodiscard]] bool contains(const Index& index) const {
     for (std::size_t d = 0; d < index.size(); ++d) {
@@ -145,6 +146,7 @@ class NaiveBlock {
       if (flow == Flow::leave_loop) break;
       if (flow == Flow::end_block) return flow;
     }
+    record_after(loop.id);
     return Flow::next;
   }
 
@@ -165,7 +167,17 @@ class NaiveBlock {
       if (flow == Flow::leave_loop) break;
       if (flow == Flow::end_block) return flow;
     }
+    record_after(loop.id);
     return Flow::next;
+  }
+
+  /// Makes the records that the end of a loop makes.
+  void record_after(isa::StmtId loop) {
+    if (!probe_) return;
+    launch_.plan->for_each_after(loop, [&](isa::StmtId statement) {
+      probe_->begin_after_loop(statement);
+      record(isa::probed_results(*isa::Statements(kernel_).instruction(statement)));
+    });
   }
 
   /// Ends a statement that wrote these variables.

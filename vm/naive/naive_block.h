@@ -29,8 +29,8 @@ struct NaiveLaunch {
   std::map<std::int32_t, isa::Scalar> scalars{};   ///< parameters
   std::map<std::int32_t, NaiveBuffer> pointers{};  ///< parameters
   std::vector<Bytes> workspace_bytes{};
-  std::map<std::int32_t, NaiveBuffer> workspaces{};  ///< by the variable of AllocateGlobal
-  const isa::ProbePlan* plan = nullptr;              ///< of the kernel, if it is probed
+  std::map<std::int32_t, NaiveBuffer> workspaces{};  ///< buffers by the variable of AllocateGlobal
+  const isa::ProbePlan* plan = nullptr;              ///< probe plan of the kernel, if it is probed
   isa::ProbeLog* log = nullptr;
 };
 

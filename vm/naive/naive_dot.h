@@ -1,4 +1,4 @@
-// One element of a Dot, by the words of docs/reference/semantics.md: operands in ascending k, one
+// One element of a Dot, by the words of docs/reference/products.md: operands in ascending k, one
 // instruction after another.
 #pragma once
 
@@ -11,13 +11,13 @@
 
 namespace tilevm::vm::naive {
 
-/// The codes that one element of the result is computed from: a row of a, a column of b. Of a
-/// sparse product, the stored elements of a and the elements of b at their places.
+/// The codes that one element of the result is computed from: a row of a, a column of b. A sparse
+/// product has the stored elements of a and the elements of b at their places.
 struct DotOperands {
   isa::DType a_type, b_type, c_type;
   std::vector<std::uint64_t> a, b;
   std::uint64_t c = 0;
-  /// Of a block-scaled product: the scales of the row and of the column.
+  /// For a block-scaled product: the scales of the row and of the column.
   std::vector<std::uint64_t> a_scales = {}, b_scales = {};
 };
 

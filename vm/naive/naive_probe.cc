@@ -11,10 +11,16 @@ NaiveProbe::NaiveProbe(const isa::ProbePlan& plan, isa::ProbeLog& log, std::uint
                        std::int64_t threads)
     : plan_(plan), log_(log), block_(block), threads_(static_cast<std::size_t>(threads)) {}
 
-void NaiveProbe::begin(isa::StmtId statement) {
+void NaiveProbe::begin(isa::StmtId statement) { begin(statement, plan_[statement]); }
+
+void NaiveProbe::begin_after_loop(isa::StmtId statement) {
+  begin(statement, isa::ProbeMode::records);
+}
+
+void NaiveProbe::begin(isa::StmtId statement, isa::ProbeMode mode) {
   const bool in_window = block_ - log_.window.first_block < log_.window.blocks;
   statement_ = statement;
-  mode_ = in_window ? plan_[statement] : isa::ProbeMode::none;
+  mode_ = in_window ? mode : isa::ProbeMode::none;
 }
 
 bool NaiveProbe::keeps() const {

@@ -19,6 +19,8 @@ class NaiveProbe {
 
   /// The statement that runs from here on.
   void begin(isa::StmtId statement);
+  /// A loop ends, and a statement of it makes its record (isa::AfterLoop).
+  void begin_after_loop(isa::StmtId statement);
   void tile(const NaiveTile& tile);
   void scalar(const isa::Scalar& scalar);
   /// An element that is written to memory whose first byte has the address `base`, by so many
@@ -29,6 +31,7 @@ class NaiveProbe {
   void end();
 
  private:
+  void begin(isa::StmtId statement, isa::ProbeMode mode);
   void word(std::uint64_t address, std::uint32_t mask, std::uint32_t value, std::uint64_t threads);
   [[nodiscard]] bool keeps() const;
 

@@ -128,13 +128,14 @@ class NaiveReduction {
   isa::DType type_;
   std::vector<bool> reduced_;
   const isa::RegisterLayout& result_;
-  std::vector<std::vector<NaiveValue>> values_;  ///< by thread and place of the result
+  std::vector<std::vector<NaiveValue>> values_;  ///< values by thread and place of the result
 };
 
-/// A digit of an index, as docs/reference/semantics.md counts them.
+/// A digit of an index, as docs/reference/tiles.md counts them.
 struct ScanDigit {
   std::int64_t stride = 1, size = 1;
-  bool doubles = false;  ///< of lanes of a warp
+  /// Whether the digit counts lanes of a warp, which double the distance at each step.
+  bool doubles = false;
 };
 
 /// The digits of a dimension, the lowest first.

@@ -1,4 +1,4 @@
-// Reduce and Scan of the naive interpreter: by the words of docs/reference/semantics.md, thread by
+// Reduce and Scan of the naive interpreter: by the words of docs/reference/tiles.md, thread by
 // thread, without the plan that the other engines share.
 #pragma once
 

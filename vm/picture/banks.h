@@ -18,7 +18,7 @@ namespace tilevm::vm {
 
 /// One pass over the banks: the lanes that each of them serves, by bank.
 struct Wavefront {
-  std::int64_t part = 0;  ///< of the request: its threads that are served together
+  std::int64_t part = 0;  ///< part of the request: its threads that are served together
   std::array<std::vector<unsigned>, sim::shared_banks> lanes;
 };
 
@@ -39,11 +39,11 @@ struct SharedAccessPicture {
 [[nodiscard]] std::optional<SharedAccessPicture> shared_access_of(
     const isa::VerifiedProgram& program, int kernel, const isa::InstStmt& stmt);
 
-/// The same of a load, or a store, of a whole tile of this register layout at index 0 of a tensor
-/// of this type and memory layout. Nothing after a report; its spans are in `source`, which is set
-/// to the text that was judged.
+/// A load, or a store, of a whole tile of this register layout at index 0 of a tensor of this type
+/// and memory layout. Nothing after a report; its spans are in `source`, which is set to the text
+/// that was judged.
 struct TileAccess {
-  const TypedLayout& memory;  ///< with a type
+  const TypedLayout& memory;  ///< memory layout with a type
   const TypedLayout& tile;
   bool stores = false;
 };

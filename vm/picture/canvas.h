@@ -26,7 +26,7 @@ class Canvas {
     std::string label{};
     std::string hover{};       ///< shown by browsers under the pointer
     std::string attributes{};  ///< `data-t="5"`: of the group, already safe
-    bool marked = false;       ///< with a thick border
+    bool marked = false;       ///< whether the border is thick
   };
   /// A rectangle with a word in its middle.
   void cell(const Cell& cell);

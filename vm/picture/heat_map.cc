@@ -32,7 +32,7 @@ struct Grid {
   }
 };
 
-/// Of cividis, from the darkest: five of its colours, with straight lines between them.
+/// The colours of cividis, from the darkest: five of its colours, with straight lines between them.
 std::string color_at(double share) {
   constexpr std::array<std::array<int, 3>, 5> stops{
       {{0, 32, 77}, {65, 77, 107}, {124, 123, 120}, {187, 175, 113}, {255, 233, 69}}};

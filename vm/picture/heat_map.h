@@ -11,7 +11,7 @@ namespace tilevm::vm {
 /// What the numbers of a tensor are.
 struct TensorSummary {
   std::uint64_t elements = 0, nans = 0, infinities = 0;
-  double least = 0, greatest = 0;  ///< of the finite ones; 0 if there is none
+  double least = 0, greatest = 0;  ///< bounds of the finite values; 0 if there is none
 };
 [[nodiscard]] TensorSummary summarise(const HostTensor& tensor);
 

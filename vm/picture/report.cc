@@ -177,7 +177,7 @@ std::string outputs(const RunPage& page) {
 }
 
 /// The accesses of the kernels that were launched, of one of the memories: `of` gives the picture
-/// of a statement. Those that move more than they must are open.
+/// of a statement. Accesses that move more than they must are open.
 template <class PictureOf>
 std::string access_pictures(const RunPage& page, PictureOf&& of) {
   std::string text;

@@ -26,20 +26,20 @@ struct Tick {
   Span span{};
   std::string mnemonic;
   TickKind kind = TickKind::other;
-  std::vector<std::int64_t> warps;  ///< that take part; empty: all
+  std::vector<std::int64_t> warps;  ///< warps that take part; empty: all
 };
 
 /// Copies of one group, from the first one's issue to the wait that retires the group.
 struct Flight {
   std::uint64_t begin = 0, end = 0;
-  Span span{};  ///< of the first copy
+  Span span{};  ///< range of the first copy
   std::uint64_t copies = 0;
   bool waited = false;  ///< otherwise it was in flight when the block ended
 };
 
 struct BlockTimeline {
   int kernel = 0;
-  std::uint64_t launch = 0;  ///< of this kernel
+  std::uint64_t launch = 0;  ///< number of this kernel's launch
   std::array<std::int64_t, 3> block{};
   std::uint64_t steps = 0;
   std::vector<Tick> ticks;
@@ -47,7 +47,7 @@ struct BlockTimeline {
 };
 
 struct Timeline {
-  std::vector<BlockTimeline> blocks;  ///< by kernel, launch and block
+  std::vector<BlockTimeline> blocks;  ///< timelines by kernel, launch and block
   bool cut = false;                   ///< there was more than was kept
 };
 
@@ -66,7 +66,7 @@ class TimelineRecorder {
  private:
   struct Known {
     TickKind kind = TickKind::other;
-    std::int64_t pending = 0;  ///< of a wait
+    std::int64_t pending = 0;  ///< number of pending groups of a wait
     std::vector<std::int64_t> warps;
   };
   struct Recording {
@@ -84,7 +84,8 @@ class TimelineRecorder {
   std::uint64_t count_ = 0;
   bool cut_ = false;
   std::mutex mutex_;
-  std::vector<std::map<std::uint64_t, Known>> known_;  ///< by kernel, and by span
+  /// Known times by kernel, and by range in the source.
+  std::vector<std::map<std::uint64_t, Known>> known_;
   std::map<std::pair<int, Block>, std::vector<Recording>> recordings_;
 };
 
@@ -98,7 +99,7 @@ class TimelineRecorder {
 [[nodiscard]] std::string draw_text(const isa::VerifiedProgram& program,
                                     const BlockTimeline& timeline, std::size_t width = 72);
 
-/// The same as an SVG of at most a few thousand shapes.
+/// The timeline as an SVG of at most a few thousand shapes.
 [[nodiscard]] std::string draw_svg(const isa::VerifiedProgram& program,
                                    const BlockTimeline& timeline);
 

@@ -41,7 +41,7 @@ std::string_view category(TickKind kind) {
   return "compute";
 }
 
-/// Of the palette.
+/// A colour of the palette.
 int color_of(TickKind kind) {
   switch (kind) {
     case TickKind::other:

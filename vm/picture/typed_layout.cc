@@ -34,7 +34,7 @@ std::optional<Prefix> read_prefix(std::string_view text) {
     const std::size_t end = text.find(']', prefix.bytes);
     if (end == std::string_view::npos) return std::nullopt;
     const std::string_view extents = text.substr(prefix.bytes, end + 1 - prefix.bytes);
-    // A bracket around the layout is no list of extents.
+    // A bracket around the layout is not a list of extents.
     if (extents.find_first_not_of("[]0123456789, ") != std::string_view::npos) return prefix;
     prefix.extents = extents;
     prefix.bytes = skip_blanks(text, end + 1);

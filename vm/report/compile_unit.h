@@ -12,7 +12,7 @@ namespace tilevm::vm {
 struct CompileUnit {
   isa::VerifiedProgram program;
   backend::CudaSource source;
-  backend::CompileRequest request;  ///< for machine code
+  backend::CompileRequest request;  ///< request for machine code
 
   /// Compiles, or takes the result from the cache. The report lives as long as the unit.
   [[nodiscard]] CompileReport compile_and_report() const;

@@ -13,7 +13,7 @@ namespace tilevm::vm {
 /// tensor-core instructions that lie so.
 [[nodiscard]] std::string layout_text(const LayoutScene& scene, bool color);
 
-/// An object with text, kind, shape and, where it has one, dtype. Of registers: threads, locals,
+/// An object with text, kind, shape and, where it has one, dtype. For registers: threads, locals,
 /// replicas, places (thread and local of each element, row-major) and fragments; of memory: storage
 /// and offsets. `cut` says whether elements beyond 2^16 were left out.
 [[nodiscard]] Json layout_json(const TypedLayout& typed);

@@ -25,7 +25,7 @@ struct CompileReport {
   const isa::VerifiedProgram& program;
   const backend::CudaSource& source;
   std::string target;
-  Result<backend::Compiled> compiled;  ///< with backend::report_option
+  Result<backend::Compiled> compiled;  ///< result with backend::report_option
 
   /// Warnings of kernels that spill.
   [[nodiscard]] Diagnostics warnings() const;

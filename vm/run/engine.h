@@ -42,7 +42,7 @@ struct OutputErrors {
   std::string name;
   isa::DType dtype;
   isa::Shape shape;
-  sim::ErrorStats errors;              ///< of the elements that have shadow values
+  sim::ErrorStats errors;              ///< errors of the elements that have shadow values
   double worst = 0, worst_shadow = 0;  ///< the element that is most ulps away
 };
 
@@ -52,12 +52,12 @@ struct RunReport {
   double prepare_milliseconds = 0;  ///< compiling and loading
   std::uint64_t blocks = 0;         ///< simulator: thread blocks run
   std::uint64_t steps = 0;          ///< simulator: instructions executed by blocks
-  Prints prints;                    ///< of the launches that printed, also of a failed run
+  Prints prints;                    ///< prints of the launches that printed, also of a failed run
   /// Simulator: barriers and waits that the run does not need, elements of outputs that it left.
   Diagnostics notes;
   std::vector<std::array<std::int64_t, 3>> grids;  ///< simulator: of each launch that ended well
-  /// Simulator: by tensor, of outputs that are no inputs, how many elements nothing stored; nothing
-  /// where that was not followed.
+  /// Simulator: by tensor, of outputs that are not inputs, how many elements nothing stored;
+  /// nothing where that was not followed.
   std::vector<std::optional<std::size_t>> unwritten;
   /// Simulator: in the order of their first launch; empty unless EngineOptions::count_accesses.
   std::vector<KernelStats> kernels;
@@ -68,8 +68,8 @@ struct RunReport {
 
 /// Sums over what each statement writes (isa/program/probe.h), for one run.
 struct ProbeRun {
-  std::vector<isa::ProbePlan> plans;    ///< by kernel
-  std::vector<isa::ProbeLog> launches;  ///< by launch; their windows are set before the run
+  std::vector<isa::ProbePlan> plans;    ///< plans by kernel
+  std::vector<isa::ProbeLog> launches;  ///< logs by launch; their windows are set before the run
 };
 
 /// Something that runs a program's launches on host tensors.
@@ -105,7 +105,7 @@ class Engine {
                                                    std::vector<HostTensor>& tensors,
                                                    RunReport& report) = 0;
 
-  /// The same with probes. Error (usage): this engine has none.
+  /// Runs with probes. Error (usage): this engine has none.
   [[nodiscard]] virtual std::optional<Failure> run_probed(const isa::VerifiedProgram& program,
                                                           const Entry& entry,
                                                           std::vector<HostTensor>& tensors,
@@ -142,6 +142,8 @@ struct EngineOptions {
   std::chrono::milliseconds timeout{0};
   /// For tests: changes the emitted text before it is compiled.
   std::function<std::string(std::string)> edit_text = {};
+  /// Where the simulator keeps prepared kernels from run to run, if there is a place.
+  std::shared_ptr<sim::KeptPlans> plans = nullptr;
 };
 
 }  // namespace tilevm::vm

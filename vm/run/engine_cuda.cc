@@ -118,7 +118,7 @@ class CudaRunner final : public Engine {
     return engine_.download(*memory, buffers, timeout_);
   }
 
-  /// Of the kernels that the entry launches.
+  /// Notes spills of the kernels that the entry launches.
   static void note_spills(const backend::LoadedProgram& program, const Entry& entry,
                           Diagnostics& notes) {
     for (const backend::CudaKernel& kernel : program.source().kernels) {

@@ -17,7 +17,7 @@ namespace tilevm::vm {
 struct CudaMachine {
   backend::CudaEngine engine;
   isa::Target target;
-  std::string compiler;  ///< in words
+  std::string compiler;  ///< description of the compiler
 };
 /// Error (unavailable): no driver, no device, no compiler. The device as backend::Device::open.
 [[nodiscard]] Result<CudaMachine> open_cuda(int ordinal = -1, backend::BuildOptions build = {});

@@ -63,6 +63,7 @@ Code code_of(EmuFault::Kind kind) {
     case EmuFault::Kind::memory:
     case EmuFault::Kind::divergence:
     case EmuFault::Kind::replicas:
+    case EmuFault::Kind::order:
       return Code::emulated_fault;
   }
   return Code::emulated_fault;
@@ -85,6 +86,9 @@ Failure to_failure(const isa::VerifiedProgram& program, int kernel, const EmuFau
       diagnostics.error(code_of(fault.kind), span_of(program, kernel, fault.line), fault.message);
   add_note(error, fmt::format("in thread {} of block ({}, {}, {}) of the emulated GPU",
                               fault.thread, fault.block[0], fault.block[1], fault.block[2]));
+  if (fault.earlier_line > 0 && fault.earlier_line != fault.line) {
+    add_note(error, "the other access is here", span_of(program, kernel, fault.earlier_line));
+  }
   return diagnostics;
 }
 

@@ -104,6 +104,7 @@ class SimEngine final : public Engine {
     options_.keep_shadow = options.keep_shadow;
     require_written_ = options.require_written;
     options_.progress = options.progress;
+    options_.plans = options.plans;
     options_.trace.block = options.traced_block;
     options_.trace.first_blocks = options.traced_blocks;
     options_.trace.values = options.trace_values;

@@ -36,7 +36,7 @@ Error with_option(const Error& error, std::string_view option, const std::string
 Result<isa::Scalar> parse_scalar(isa::ScalarKind kind, const std::string& name,
                                  const std::string& text) {
   const auto wrong = [&] {
-    return usage(fmt::format("--in {}: `{}` is no {}", name, text, to_string(kind)));
+    return usage(fmt::format("--in {}: `{}` is not a value of {}", name, text, to_string(kind)));
   };
   const auto reads = [&](auto& value) {
     const char* const end = text.data() + text.size();

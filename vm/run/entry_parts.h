@@ -41,7 +41,7 @@ struct Choice {
 [[nodiscard]] Result<Choice> take_choice(Texts& inputs, Texts& outputs, const std::string& name);
 
 /// The value of a scalar parameter; `of` is what has it: "kernel `f`". Error (usage): none is
-/// given, or it is no such value.
+/// given, or it is not such a value.
 [[nodiscard]] Result<isa::Scalar> take_scalar(Texts& inputs, std::string_view of,
                                               const std::string& name, isa::ScalarKind kind);
 

@@ -21,17 +21,16 @@ struct ExtentSolution {
   std::int64_t value = 0;
 };
 
-/// Of an expression that is one variable, alone or with constants added, subtracted or multiplied;
-/// nothing if no integer gives the value.
+/// Solves an expression that is one variable, alone or with constants added, subtracted or
+/// multiplied; nothing if no integer gives the value.
 [[nodiscard]] std::optional<ExtentSolution> solve_extent(const isa::Expr& extent,
                                                          std::int64_t value);
 
 /// One value or none for each of Pipeline::scalars.
 using ToldSizes = std::vector<std::optional<isa::Scalar>>;
 
-/// What shapes tell, one or none for each of Pipeline::tensors; `is_given` is of scalars that have
-/// a value already, by their index, which are told none. Error (usage): two extents tell two
-/// values.
+/// What shapes tell, one or none for each of Pipeline::tensors; scalars with `is_given` keep their
+/// value. Error (usage): two extents tell two values.
 [[nodiscard]] Result<ToldSizes> sizes_of_shapes(
     const isa::Pipeline& pipeline, const std::vector<std::optional<isa::Shape>>& shapes,
     const std::function<bool(std::size_t)>& is_given);
@@ -40,10 +39,10 @@ using ToldSizes = std::vector<std::optional<isa::Scalar>>;
 [[nodiscard]] const isa::PipelineTensor* tensor_that_tells(const isa::Pipeline& pipeline,
                                                            std::size_t scalar);
 
-/// The same of what a user says. Those with a text among the inputs have none:
-/// the text holds. Shapes are those of files (.npy, .npz, .safetensors; not of standard input) and
-/// those that the user writes, as in `x=f32[100]=rand`. Error (usage): two extents
-/// tell two values; (program): a file cannot be read.
+/// The sizes that a user states. Tensors with a text among the inputs have none: the text holds.
+/// Shapes are those of files (.npy, .npz, .safetensors; not of standard input) and those that the
+/// user writes, as in `x=f32[100]=rand`. Error (usage): two extents tell two values; (program): a
+/// file cannot be read.
 [[nodiscard]] Result<ToldSizes> sizes_of_data(const isa::Pipeline& pipeline, const Texts& inputs,
                                               const Texts& outputs);
 

@@ -23,7 +23,7 @@ struct Seeding {
                                                            const Seeding& seeding,
                                                            DataReader& reader);
 
-/// The same where no input is standard input and no note is wanted.
+/// Makes tensors where no input is standard input and no note is wanted.
 [[nodiscard]] Result<std::vector<HostTensor>> make_tensors(const Entry& entry,
                                                            const Seeding& seeding);
 

@@ -20,7 +20,7 @@ using IncludeFolders = std::vector<std::string>;
 [[nodiscard]] Result<std::shared_ptr<const SourceFile>> read_program(const std::string& path,
                                                                      InputStream& standard_input,
                                                                      const IncludeFolders& folders);
-/// The same where there is no standard input: `-` is an empty text.
+/// Reads a program where there is no standard input: `-` is an empty text.
 [[nodiscard]] Result<std::shared_ptr<const SourceFile>> read_program(const std::string& path,
                                                                      const IncludeFolders& folders);
 

@@ -147,11 +147,11 @@ class IncludedFiles {
     std::error_code error;
     const fs::path canonical = fs::canonical(place, error);
     if (!fs::is_regular_file(canonical, error)) {
-      return cannot_include(fmt::format("`{}` is no file", place.generic_string()));
+      return cannot_include(fmt::format("`{}` is not a file", place.generic_string()));
     }
     for (const char* system : {"/dev", "/proc", "/sys"}) {
       if (!is_inside(canonical, system)) continue;
-      return cannot_include(fmt::format("`{}` is in {}, whose files are no programs",
+      return cannot_include(fmt::format("`{}` is in {}, whose files are not programs",
                                         place.generic_string(), system));
     }
     const bool permitted = std::ranges::any_of(
@@ -285,7 +285,7 @@ void remove_assertions(isa::Block& block) {
   }
 }
 
-/// The same program without assertions.
+/// The program without assertions.
 std::optional<isa::VerifiedProgram> without_assertions(const isa::VerifiedProgram& verified,
                                                        const isa::Target& target) {
   isa::Program program = verified.program();
@@ -317,7 +317,7 @@ Result<std::pair<std::string, std::string>> split_assignment(std::string_view te
                                                              std::string_view option) {
   const std::size_t equals = text.find('=');
   if (equals == std::string_view::npos || equals == 0) {
-    return Error{ErrorKind::usage, fmt::format("`{} {}` is no assignment: write {} NAME=VALUE",
+    return Error{ErrorKind::usage, fmt::format("`{} {}` is not an assignment: write {} NAME=VALUE",
                                                option, shortened(text), option)};
   }
   return std::pair{std::string(text.substr(0, equals)), std::string(text.substr(equals + 1))};

@@ -24,11 +24,11 @@ namespace tilevm::vm {
 [[nodiscard]] Result<std::shared_ptr<const SourceFile>> read_source(const std::string& path,
                                                                     InputStream& standard_input);
 
-/// The same with the files that it includes, each found from the folder of the file that includes
-/// it; what is not found is reported by load().
+/// Reads a program with the files that it includes, each found from the folder of the file that
+/// includes it; what is not found is reported by load().
 [[nodiscard]] Result<std::shared_ptr<const SourceFile>> read_program(const std::string& path,
                                                                      InputStream& standard_input);
-/// The same where there is no standard input: `-` is an empty text.
+/// Reads a program where there is no standard input: `-` is an empty text.
 [[nodiscard]] Result<std::shared_ptr<const SourceFile>> read_program(const std::string& path);
 
 /// Adds the files that a source includes, which is the text of the file at `path`; `-` is none.

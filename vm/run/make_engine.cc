@@ -46,7 +46,7 @@ std::optional<int> parse_level(const std::string& text) {
 
 }  // namespace
 
-std::string BackendName::text() const {
+std::string EngineName::text() const {
   return level ? fmt::format("{}:O{}", engine, *level) : engine;
 }
 
@@ -59,34 +59,34 @@ const std::vector<std::string>& engine_names() {
   return names;
 }
 
-Result<BackendName> parse_backend(const std::string& text) {
+Result<EngineName> parse_engine(const std::string& text) {
   const std::size_t colon = text.find(':');
-  BackendName name{text.substr(0, colon), std::nullopt};
-  if (Status known = check_choice("backend", name.engine, engine_names()); !known) {
+  EngineName name{text.substr(0, colon), std::nullopt};
+  if (Status known = check_choice("engine", name.engine, engine_names()); !known) {
     return known.error();
   }
   if (colon == std::string::npos) return name;
   name.level = parse_level(text.substr(colon + 1));
   if (!name.level) {
     return Error{ErrorKind::usage,
-                 fmt::format("backend `{}`: a level of optimisation is O0, O1, O2 or O3, as in "
+                 fmt::format("engine `{}`: a level of optimisation is O0, O1, O2 or O3, as in "
                              "`cuda:O0`",
                              text)};
   }
   if (!known_engine(name.engine).has_levels) {
     return Error{ErrorKind::usage,
-                 fmt::format("backend `{}`: `{}` has no levels of optimisation; `cuda` and "
+                 fmt::format("engine `{}`: `{}` has no levels of optimisation; `cuda` and "
                              "`emu` have",
                              text, name.engine)};
   }
   return name;
 }
 
-Result<std::vector<BackendName>> parse_backends(const std::string& text) {
-  std::vector<BackendName> names;
+Result<std::vector<EngineName>> parse_engines(const std::string& text) {
+  std::vector<EngineName> names;
   for (std::size_t begin = 0; begin <= text.size();) {
     const std::size_t end = std::min(text.find(',', begin), text.size());
-    Result<BackendName> name = parse_backend(text.substr(begin, end - begin));
+    Result<EngineName> name = parse_engine(text.substr(begin, end - begin));
     if (!name) return name.error();
     names.push_back(*std::move(name));
     begin = end + 1;
@@ -94,14 +94,14 @@ Result<std::vector<BackendName>> parse_backends(const std::string& text) {
   return names;
 }
 
-Result<std::unique_ptr<Engine>> make_engine(const BackendName& name, const EngineOptions& options) {
+Result<std::unique_ptr<Engine>> make_engine(const EngineName& name, const EngineOptions& options) {
   EngineOptions own = options;
   own.level = name.level;
   return known_engine(name.engine).make(own);
 }
 
 Result<std::unique_ptr<Engine>> make_engine(const std::string& name, const EngineOptions& options) {
-  const Result<BackendName> parsed = parse_backend(name);
+  const Result<EngineName> parsed = parse_engine(name);
   if (!parsed) return parsed.error();
   return make_engine(*parsed, options);
 }

@@ -15,26 +15,26 @@
 namespace tilevm::vm {
 
 /// A backend as the user names it.
-struct BackendName {
+struct EngineName {
   std::string engine;        ///< "cuda"
   std::optional<int> level;  ///< 0 to 3: "O0" to "O3"; nothing: the engine's own
 
   [[nodiscard]] std::string text() const;  ///< "cuda:O0"
-  friend bool operator==(const BackendName&, const BackendName&) = default;
+  friend bool operator==(const EngineName&, const EngineName&) = default;
 };
 
 /// Names of the engines there are.
 [[nodiscard]] const std::vector<std::string>& engine_names();
 
 /// Error (usage): no such engine, no such level, or an engine that has no levels.
-[[nodiscard]] Result<BackendName> parse_backend(const std::string& text);
+[[nodiscard]] Result<EngineName> parse_engine(const std::string& text);
 /// Several names with commas between them.
-[[nodiscard]] Result<std::vector<BackendName>> parse_backends(const std::string& text);
+[[nodiscard]] Result<std::vector<EngineName>> parse_engines(const std::string& text);
 
 /// Error: unavailable (no device, no driver, no compiler).
-[[nodiscard]] Result<std::unique_ptr<Engine>> make_engine(const BackendName& name,
+[[nodiscard]] Result<std::unique_ptr<Engine>> make_engine(const EngineName& name,
                                                           const EngineOptions& options);
-/// The same by a name that is parsed first.
+/// Makes an engine by a name that is parsed first.
 [[nodiscard]] Result<std::unique_ptr<Engine>> make_engine(const std::string& name,
                                                           const EngineOptions& options);
 

@@ -21,7 +21,7 @@ constexpr std::int64_t vector_columns = 16;
 struct PrintRecord {
   std::size_t launch;
   int kernel;
-  std::span<const std::int64_t> block;  ///< as many indices as the grid has
+  std::span<const std::int64_t> block;  ///< index of the block, as many entries as the grid has
   const isa::PrintSite* site;
   const std::uint8_t* elements;
 

@@ -1,5 +1,5 @@
 // The errors that a run's arithmetic introduced, for people and as JSON
-// (docs/reference/semantics.md, Shadow evaluation).
+// (docs/reference/checks.md, Shadow evaluation).
 #pragma once
 
 #include <string>
@@ -20,7 +20,7 @@ void add_launch(std::vector<KernelErrors>& kernels, int kernel,
 [[nodiscard]] std::string shadow_table(const isa::VerifiedProgram& program,
                                        const RunReport& report);
 
-/// The same as an object, with all statements that compute.
+/// The shadow values as an object, with all statements that compute.
 [[nodiscard]] Json shadow_json(const isa::VerifiedProgram& program, const RunReport& report);
 
 }  // namespace tilevm::vm

@@ -18,7 +18,7 @@ void add_launch(std::vector<KernelStats>& kernels, int kernel, const sim::Counte
 [[nodiscard]] std::string stats_table(const isa::VerifiedProgram& program,
                                       const KernelStats& stats);
 
-/// The same as an object; sums of all accesses are in "totals".
+/// The counters as an object; sums of all accesses are in "totals".
 [[nodiscard]] Json stats_json(const isa::VerifiedProgram& program, const KernelStats& stats);
 
 /// A run as an object: device, compiler, prepare_ms, blocks, steps, and the kernels.

@@ -33,8 +33,8 @@ class StoreLog {
   /// Adds a launch that ended well.
   void add(const isa::Launch& launch, const sim::Report& report);
 
-  /// The elements of an output that no launch has stored; nothing for a tensor that is no output,
-  /// or an input too, which keeps what it held, or of which a launch was not followed.
+  /// The elements of an output that no launch has stored; nothing for a tensor that is not an
+  /// output, or an input too, which keeps what it held, or of which a launch was not followed.
   [[nodiscard]] std::optional<Uncovered> unwritten(const Entry& entry, std::size_t tensor) const;
 
   /// Reports the elements of outputs that no launch has stored, as errors if `required`, else as
@@ -63,7 +63,7 @@ class StoreLog {
   std::map<std::pair<std::size_t, bool>, sim::OutsideUse> outside_;
 };
 
-/// "(M + BM - 1) / BM" for "M / BM"; empty if the text is no plain quotient.
+/// "(M + BM - 1) / BM" for "M / BM"; empty if the text is not a plain quotient.
 [[nodiscard]] std::string rounded_up(std::string_view quotient);
 
 }  // namespace tilevm::vm

@@ -94,7 +94,7 @@ Result<std::unique_ptr<ByteSource>> open_bytes(const std::string& path) {
                                   path);  // closes it
   if (code != 0) return file_error(path, errno_text(code));
   if (S_ISDIR(info.st_mode)) return file_error(path, "it is a folder");
-  if (!S_ISREG(info.st_mode)) return file_error(path, "it is no regular file");
+  if (!S_ISREG(info.st_mode)) return file_error(path, "it is not a regular file");
   return std::unique_ptr<ByteSource>(std::move(file));
 }
 

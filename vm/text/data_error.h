@@ -13,7 +13,7 @@ namespace tilevm::vm {
 /// names the place as well.
 [[nodiscard]] Error data_error(Code code, const std::string& message, DataPlace place = {});
 
-/// The same of kind `usage`.
+/// An error of kind `usage`.
 [[nodiscard]] Error usage_error(Code code, const std::string& message, DataPlace place = {});
 
 /// A file that cannot be read: "cannot read `FILE`: WHAT [TV0502]".

@@ -97,7 +97,7 @@ class SignalsBlocked {
   sigset_t before_{};
 };
 
-/// Writes to what is no file of its own: a device, a pipe, what the process has open.
+/// Writes to what is not a file of its own: a device, a pipe, what the process has open.
 int write_directly(const WriteTarget& target, std::span<const std::uint8_t> bytes) {
   if (target.kind == WriteTarget::Kind::descriptor) return write_all(target.descriptor, bytes);
   // O_NONBLOCK: opening a pipe must not wait for a reader. Writing to it may.
@@ -146,7 +146,7 @@ int give_name(NewFile& file, const std::string& folder) {
   return errno;
 }
 
-/// Makes the new name last through a power cut; a file system that cannot do it is no error.
+/// Makes the new name last through a power cut; a file system that cannot do it is not an error.
 void sync_folder(const std::string& folder) {
   const Handle handle(::open(folder.c_str(), O_RDONLY | O_CLOEXEC));
   if (handle.ok()) static_cast<void>(::fsync(handle.fd()));
@@ -180,7 +180,7 @@ int write_in_place(const WriteTarget& target, std::span<const std::uint8_t> byte
   const auto size = static_cast<off_t>(bytes.size());
   if (size > target.info.st_size) {
     if (const int code = ::posix_fallocate(file.fd(), 0, size)) {
-      static_cast<void>(::ftruncate(file.fd(), target.info.st_size));
+      [[maybe_unused]] const int undone = ::ftruncate(file.fd(), target.info.st_size);
       return code;
     }
   }
@@ -250,7 +250,9 @@ int write_line(int fd, std::string_view line) {
   struct stat after{};
   const bool ours = S_ISREG(info.st_mode) && put > 0 && ::fstat(fd, &after) == 0 &&
                     after.st_size == info.st_size + put;
-  if (ours) static_cast<void>(::ftruncate(fd, info.st_size));
+  if (ours) {
+    [[maybe_unused]] const int undone = ::ftruncate(fd, info.st_size);
+  }
   return code;
 }
 
@@ -263,7 +265,7 @@ Result<std::vector<std::uint8_t>> read_file(const std::string& path, std::uint64
   struct stat info{};
   if (::fstat(file.fd(), &info) != 0) return cannot_read(path, reason(errno));
   if (S_ISDIR(info.st_mode)) return cannot_read(path, "it is a folder");
-  if (!S_ISREG(info.st_mode)) return cannot_read(path, "it is no regular file");
+  if (!S_ISREG(info.st_mode)) return cannot_read(path, "it is not a regular file");
   const auto size = static_cast<std::uint64_t>(info.st_size);
   if (size > limit) return cannot_read(path, fmt::format("it is larger than {} bytes", limit));
   try {

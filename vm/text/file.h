@@ -19,7 +19,7 @@ namespace tilevm::vm {
 /// Writes a file by way of a new one, so that other processes see the old content or the new, and
 /// a failure or a signal leaves no trace. A link is followed; a file keeps its mode and its owner.
 /// A file with several names (hard links), or whose owner cannot be kept, is overwritten in place.
-/// What is no regular file, or a file that the process has open (/dev/stdout), is written to
+/// What is not a regular file, or a file that the process has open (/dev/stdout), is written to
 /// directly, at the place where it stands. Error (usage): the folder or the disk refuses.
 [[nodiscard]] Status write_file_atomic(const std::string& path,
                                        std::span<const std::uint8_t> bytes);
@@ -36,7 +36,7 @@ namespace tilevm::vm {
 /// Error (usage): it would not.
 [[nodiscard]] Status check_writable(const std::string& path);
 
-/// The same for all outputs of a run. Error (usage) also if two of them are one file.
+/// Checks all outputs of a run. Error (usage) also if two of them are one file.
 [[nodiscard]] Status check_outputs(const std::vector<std::string>& paths);
 
 }  // namespace tilevm::vm

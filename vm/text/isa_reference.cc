@@ -16,7 +16,7 @@ struct SlotName {
   constexpr std::string_view operator()(const isa::RegisterOperand*) const {
     return "register tile";
   }
-  constexpr std::string_view operator()(const isa::SharedOperand*) const { return "shared tile"; }
+  constexpr std::string_view operator()(const isa::SharedOperand*) const { return "shared tensor"; }
   constexpr std::string_view operator()(const isa::GlobalOperand*) const { return "global view"; }
   constexpr std::string_view operator()(const isa::PointerOperand*) const { return "pointer"; }
   constexpr std::string_view operator()(const isa::BarrierOperand*) const { return "barrier"; }
@@ -57,7 +57,7 @@ std::string_view result_name(isa::ResultKind kind) {
     case isa::ResultKind::register_tile:
       return "register tile";
     case isa::ResultKind::shared_tile:
-      return "shared tile";
+      return "shared tensor";
     case isa::ResultKind::global_view:
       return "global view";
     case isa::ResultKind::barrier:

@@ -62,14 +62,14 @@ void write_number(double value, std::string& out) {
 
 Json& Json::set(std::string key, Json value) {
   auto* object = std::get_if<Object>(&value_);
-  TILEVM_CHECK(object != nullptr, "a member of what is no object");
+  TILEVM_CHECK(object != nullptr, "a member of what is not an object");
   object->emplace_back(std::move(key), std::move(value));
   return *this;
 }
 
 Json& Json::push(Json value) {
   auto* array = std::get_if<Array>(&value_);
-  TILEVM_CHECK(array != nullptr, "an item of what is no array");
+  TILEVM_CHECK(array != nullptr, "an item of what is not an array");
   array->push_back(std::move(value));
   return *this;
 }

@@ -33,8 +33,8 @@ class Json {
   Json& set(std::string key, Json value);
   Json& push(Json value);
 
-  /// The value on one line, always valid JSON: bytes that are no UTF-8 become U+FFFD, numbers that
-  /// JSON lacks become the strings "nan", "inf" and "-inf".
+  /// The value on one line, always valid JSON: bytes that are not UTF-8 become U+FFFD, numbers that
+  /// are not in JSON become the strings "nan", "inf" and "-inf".
   [[nodiscard]] std::string text() const;
 
  private:

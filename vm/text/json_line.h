@@ -15,8 +15,8 @@ namespace tilevm::vm {
 [[nodiscard]] std::string reason_of(const std::exception& error);
 
 /// What `read` makes of the object of a line; it throws what Boost.JSON throws where a member is
-/// missing or of another type. Error (program): the line is no such object ("no record of a run"),
-/// or not of schema 1.
+/// missing or of another type. Error (program): the line is not such an object ("no record of a
+/// run"), or not of schema 1.
 template <class Read>
 auto read_json_line(const std::string& line, std::string_view complaint, const Read& read)
     -> Result<decltype(read(boost::json::object{}))> {

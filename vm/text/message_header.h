@@ -14,7 +14,7 @@ namespace tilevm::vm {
 inline constexpr std::string_view header_end = "\r\n\r\n";
 
 /// The number of bytes that follow a header, which is given without its end. Names may have any
-/// case. Nothing if no line says a length, or one does that is no number.
+/// case. Nothing if no line says a length, or one does that is not a number.
 [[nodiscard]] std::optional<std::size_t> content_length(std::string_view header);
 
 /// A message with its header.

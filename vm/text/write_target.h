@@ -16,8 +16,8 @@ struct WriteTarget {
     descriptor,  ///< a file that this process has open: /dev/stdout, /dev/fd/3
   };
   Kind kind = Kind::absent;
-  std::string path;     ///< after all links
-  int descriptor = -1;  ///< of this process
+  std::string path;     ///< path after all links
+  int descriptor = -1;  ///< descriptor of this process
   struct stat info{};   ///< unless absent
 };
 

@@ -15,8 +15,9 @@ namespace {
 
 /// What the asynchronous copies of a kernel read and fill.
 struct Copies {
-  std::vector<bool> parameters;     ///< which of the kernel's are tensors that are only copied
-  std::int64_t bytes_of_block = 0;  ///< of the shared tensors that copies fill
+  /// Whether each parameter of the kernel is a tensor that is only copied.
+  std::vector<bool> parameters;
+  std::int64_t bytes_of_block = 0;  ///< bytes of the shared tensors that copies of a block fill
 };
 
 bool is_only_copied(isa::VarId pointer, const isa::Statements& statements, const isa::Uses& uses) {

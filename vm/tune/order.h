@@ -1,4 +1,4 @@
-// Which point a search times next: first those that it is told to begin with, then random ones,
+// Which point a search times next: first those that it is given to begin with, then random ones,
 // then neighbours of the fastest so far, with a random one now and then. It starts no process.
 #pragma once
 
@@ -18,8 +18,8 @@ class Order {
   /// are given.
   Order(Points& points, std::vector<std::uint64_t> first, std::uint64_t most);
 
-  /// Null: there are no more, or those that are being timed have to be told of first. A point whose
-  /// least time is longer than the best time is dropped.
+  /// Null: there are no more, or the times of those that are being timed are needed first. A point
+  /// whose least time is longer than the best time is dropped.
   const Candidate* next();
   /// The time of a point that was given; nothing if it failed.
   void tell(const Candidate& candidate, std::optional<double> us);

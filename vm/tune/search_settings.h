@@ -1,4 +1,4 @@
-// What a search is told.
+// The settings of a search.
 #pragma once
 
 #include <chrono>
@@ -13,10 +13,11 @@ namespace tilevm::vm::tuning {
 using Clock = std::chrono::steady_clock;
 
 struct SearchSettings {
-  std::string worker;                     ///< absolute path of tilevm
-  std::string file;                       ///< absolute path of the program
-  std::vector<frontend::Define> fixed;    ///< what -D says
-  std::vector<frontend::Define> reduced;  ///< of the problem on which a winner is proved
+  std::string worker;                   ///< absolute path of tilevm
+  std::string file;                     ///< absolute path of the program
+  std::vector<frontend::Define> fixed;  ///< what -D says
+  /// Definitions of the problem on which a winner is proved.
+  std::vector<frontend::Define> reduced;
   std::string entry, kernel;
   std::vector<std::string> inputs = {};   ///< "NAME=SPEC", with absolute paths
   std::vector<std::string> folders = {};  ///< absolute, from which files are included
@@ -26,7 +27,7 @@ struct SearchSettings {
   int rounds = 30;
   std::uint64_t most = 512;                ///< points that are timed
   double time_limit = 0;                   ///< seconds; 0: none
-  Clock::time_point begin = Clock::now();  ///< from when they count
+  Clock::time_point begin = Clock::now();  ///< time from which seconds count
 };
 
 }  // namespace tilevm::vm::tuning

@@ -37,8 +37,8 @@ std::size_t position_of(const isa::Tunable& axis, const std::string& value) {
   return static_cast<std::size_t>(found - axis.choices.begin());
 }
 
-/// Why a point is no candidate: the requirement's words, else the title of the code, so that points
-/// with one cause are counted together.
+/// Why a point is not a candidate: the requirement's words, else the title of the code, so that
+/// points with one cause are counted together.
 std::string reason_of(const Diagnostics& diagnostics) {
   for (const Diagnostic& diagnostic : diagnostics.sorted()) {
     if (diagnostic.severity != Severity::error) continue;

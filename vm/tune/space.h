@@ -20,11 +20,11 @@ namespace tilevm::vm::tuning {
 struct Space {
   std::vector<isa::Tunable> axes;
 
-  [[nodiscard]] std::uint64_t size() const;  ///< at most 2^63
+  [[nodiscard]] std::uint64_t size() const;  ///< number of choices, 2^63 at most
   /// The values of a point, index < size().
   [[nodiscard]] std::vector<frontend::Define> point(std::uint64_t index) const;
   /// The number of "BM=16 BN=8": axes that are not named have their defaults, other names do not
-  /// matter. Nothing: a value is no choice.
+  /// matter. Nothing: a value is not a choice.
   [[nodiscard]] std::optional<std::uint64_t> index_of(std::string_view point) const;
   /// The points that differ from this one in one axis, those with the next choice before those with
   /// one farther away.
@@ -43,7 +43,8 @@ struct PointsSettings {
   std::vector<frontend::Define> fixed = {};
   isa::Target target = {};
   std::string entry = {}, kernel = {};  ///< what is timed; a part of every key
-  int multiprocessors = 0;              ///< of the GPU; 0: unknown, and every least_us is 0
+  /// Number of the GPU's multiprocessors; 0: unknown, and every least_us is 0.
+  int multiprocessors = 0;
   std::uint64_t seed = 0;
   std::vector<std::string> inputs = {};  ///< "NAME=SPEC", a part of every key
 };
@@ -63,8 +64,8 @@ class Points {
   /// Null: the point breaks a `require` or does not verify (too much shared memory, too many
   /// threads ..). The candidate lives as long as this object.
   const Candidate* look_at(std::uint64_t index);
-  /// The next point of a random order, each once; nothing at its end. Of more than 200,000 points
-  /// so many are drawn.
+  /// The next point of a random order, each once; nothing at its end. A space of more than 200,000
+  /// points gives so many.
   std::optional<std::uint64_t> draw();
 
   /// How many points were looked at, and how many of these are legal.

@@ -47,7 +47,7 @@ Trial read_object(const boost::json::object& object) {
 /// What a line of a table says, with what it was measured for.
 struct Line {
   Trial trial;
-  std::string file;  ///< without its folders
+  std::string file;  ///< name of the file without its folders
   Environment environment;
 };
 
@@ -72,7 +72,7 @@ Status for_each_line(std::istream& file, const std::string& path, F&& f) {
       if (file.eof() && is_torn_json(text)) break;  // append_line removes it
       if (++damaged == 1) continue;
       return Error{ErrorKind::usage,
-                   fmt::format("`{}`, line {}, is no result of `tilevm tune`; name another file",
+                   fmt::format("`{}`, line {}, is not a result of `tilevm tune`; name another file",
                                path, number)};
     }
   }

@@ -23,7 +23,7 @@ struct Trial {
   std::string reason;        ///< why it failed
   int registers = 0;         ///< the most of its kernels
   std::int64_t spill_bytes = 0, shared_bytes = 0;
-  std::vector<std::string> defines = {};  ///< of the line that it was read from
+  std::vector<std::string> defines = {};  ///< definitions of the line that it was read from
   std::optional<bool> exact;  ///< whether the GPU gave the simulator's bits; nothing: not asked
 
   friend bool operator==(const Trial&, const Trial&) = default;
@@ -41,11 +41,11 @@ struct Problem {
                                   const Problem& problem);
 
 /// The trials of a file by key and rounds, the latest of each; only those of the same environment.
-/// Crossovers of tilevm.nn are passed over. One line may be damaged, by an interrupt. No file is no
-/// trials. Error (usage): the file holds something else.
+/// Crossovers of tilevm.nn are passed over. One line may be damaged, by an interrupt. No file gives
+/// no trials. Error (usage): the file holds something else.
 using Trials = std::map<std::pair<std::string, int>, Trial>;
 [[nodiscard]] Result<Trials> read_trials(const std::string& path, const Environment& environment);
-/// The same of an opened file; `path` is its name in messages.
+/// Reads trials of an opened file; `path` is its name in messages.
 [[nodiscard]] Result<Trials> read_trials(std::istream& file, const std::string& path,
                                          const Environment& environment);
 

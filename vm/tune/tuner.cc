@@ -136,7 +136,7 @@ class Search {
     return time_all(order, [&] { return order.next(); });
   }
 
-  /// Where every point that compiles spills, spilling is no reason to drop one.
+  /// Where every point that compiles spills, spilling is not a reason to drop one.
   Status time_spilling() {
     const auto timed = [](const Outcome& outcome) { return outcome.trial.us.has_value(); };
     if (std::any_of(outcomes_.begin(), outcomes_.end(), timed)) return Done{};
@@ -229,7 +229,7 @@ class Search {
     tell_(progress_);
   }
 
-  /// Of equals the first of the space wins, whichever was done first.
+  /// The first of equal outcomes in the space wins, whichever was done first.
   void sort_outcomes() {
     std::sort(outcomes_.begin(), outcomes_.end(), [](const Outcome& a, const Outcome& b) {
       if (faster(a.trial, b.trial)) return true;

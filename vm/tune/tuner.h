@@ -18,7 +18,7 @@ namespace tilevm::vm::tuning {
 struct Progress {
   std::size_t done = 0, total = 0, failed = 0;  ///< `total` at most
   std::optional<Trial> best;                    ///< the fastest so far
-  double seconds_left = 0;                      ///< at most
+  double seconds_left = 0;                      ///< most seconds that are left
 };
 /// "12 of at most 96 points, 3 failed, best 61.20 us (BM=16 BN=8), about 40 s left".
 [[nodiscard]] std::string to_string(const Progress& progress);

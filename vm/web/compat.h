@@ -1,5 +1,6 @@
-// What emscripten's standard library (libc++ 13) lacks of C++20, and threads for a host that has
-// one processor. Every source of the module includes this first; a newer library makes it needless.
+// What is missing of C++20 in emscripten's standard library (libc++ 13), and threads for a host
+// that has one processor. Every source of the module includes this first; a newer library makes it
+// needless.
 #pragma once
 
 #include <algorithm>

@@ -54,16 +54,16 @@ class Guest(Kernel):
         sizes = dict(zip(GRID, (*extents, 1, 1)))
         own = [p for p in self.parameters if p.name not in GRID]
 
-        def launch(*arguments: Any, backend: Optional[str] = None, checks: Optional[str] = None, threads: int = 0,
-                   max_steps: int = 0, **named: Any) -> None:
+        def launch(*arguments: Any, engine: Optional[str] = None, checks: Optional[str] = None, threads: int = 0,
+                   max_steps: int = 0, backend: Optional[str] = None, **named: Any) -> None:
             if len(arguments) > len(own):
                 raise UsageError(f"`{self.name}` takes {', '.join(p.name for p in own)}; {len(arguments)} arguments were given")
             given = {**dict(zip((p.name for p in own), arguments)),
                      **{self.names.get(name, name): value for name, value in named.items()}}
             values = {p.name: value if p.scalar else _as_elements(p.type, value)
                       for p in own if (value := given.get(p.name)) is not None}
-            self(**values, **{name: value for name, value in given.items() if name not in values}, **sizes, backend=backend,
-                 checks=checks, threads=threads, max_steps=max_steps)
+            self(**values, **{name: value for name, value in given.items() if name not in values}, **sizes, engine=engine,
+                 backend=backend, checks=checks, threads=threads, max_steps=max_steps)
 
         return launch
 
@@ -71,8 +71,10 @@ class Guest(Kernel):
 def _as_elements(element: str, value: Any) -> Any:
     """An array as one of the element type, where only the signedness differs: memory has no sign."""
     from .._host import dtype_of, is_packed
+    from .._types import ML_NAMES
 
-    if is_packed(element) or not hasattr(value, "view") or not hasattr(value, "dtype"):
+    # The types of ml_dtypes have one signedness, and ml_dtypes may be missing.
+    if is_packed(element) or element in ML_NAMES or not hasattr(value, "view") or not hasattr(value, "dtype"):
         return value
     wanted = dtype_of(element)
     alike = getattr(value.dtype, "kind", "") in "uib" and wanted.kind in "ui" and value.dtype.itemsize == wanted.itemsize
@@ -94,7 +96,7 @@ def from_triton(kernel: Any, signature: Union[Mapping[str, Any], Sequence[Any]],
     """
     constants = dict(constants or {})
     if not hasattr(kernel, "params"):
-        raise UsageError(f"{kernel!r} is no kernel; pass a function under @triton.jit")
+        raise UsageError(f"{kernel!r} is not a kernel; pass a function under @triton.jit")
     capability = capability_of(target)
     names = [parameter.name for parameter in kernel.params]
     for parameter in kernel.params:
@@ -130,10 +132,10 @@ def module_text(path: str, compiled_by: str = "", fusion: bool = True) -> str:
         return text
     own = re.search(r'ttg\.target = "cuda:(\d+)"', text)
     if not own:
-        raise UsageError(f"{path} is no TTGIR for an NVIDIA GPU")
+        raise UsageError(f"{path} is not TTGIR for an NVIDIA GPU")
     made = expand(text, int(own[1]), fusion)
     if not compiled_by:
         return made
     if not re.fullmatch(r"\d+\.\d+(\.\w+)*", compiled_by):
-        raise UsageError(f"`{compiled_by}` is no version of Triton; write 3.6.0")
+        raise UsageError(f"`{compiled_by}` is not a version of Triton; write 3.6.0")
     return re.sub(r'"triton": "[^"]*"', f'"triton": "{compiled_by}"', made, count=1)

@@ -24,7 +24,7 @@ def _pairs(words: Sequence[str], what: str) -> dict[str, str]:
     for word in words:
         name, equals, value = word.partition("=")
         if not equals:
-            raise UsageError(f"`{word}` is no {what}; write NAME=VALUE")
+            raise UsageError(f"`{word}` is not a {what}; write NAME=VALUE")
         found[name] = value
     return found
 
@@ -45,7 +45,7 @@ def _kernel(path: str, name: str) -> Any:
     """A function of a Python file, which is run for it."""
     spec = importlib.util.spec_from_file_location(os.path.splitext(os.path.basename(path))[0], path)
     if spec is None or spec.loader is None or not os.path.isfile(path):
-        raise UsageError(f"{path} is no Python file")
+        raise UsageError(f"{path} is not a Python file")
     module = importlib.util.module_from_spec(spec)
     sys.modules[spec.name] = module
     spec.loader.exec_module(module)

@@ -21,7 +21,7 @@ UNSIGNED_BINARY = {"arith.divui": "{0} / {1}", "arith.remui": "{0} % {1}", "arit
                    "arith.maxui": "max({0}, {1})", "arith.minui": "min({0}, {1})"}
 SIGNED_ORDER = ("==", "!=", "<", "<=", ">", ">=")
 UNSIGNED_ORDER = ("<", "<=", ">", ">=")
-# Of floats: (relation, whether it holds for a NaN too).
+# Comparisons of floats: (relation, whether it holds for a NaN too).
 FLOAT_ORDER = {1: ("==", False), 2: (">", False), 3: (">=", False), 4: ("<", False), 5: ("<=", False), 8: ("==", True),
                9: (">", True), 10: (">=", True), 11: ("<", True), 12: ("<=", True), 13: ("!=", True)}
 
@@ -270,7 +270,7 @@ def convert(writer: Writer, operation: Operation) -> None:
 
 
 def _scalar_conversion(name: str, value: Value, source: str, element: str) -> str:
-    """Of scalars of the language; empty where it has none."""
+    """The conversion of a scalar of the language; empty where it has none."""
     known = ("i32", "i64", "f32")
     if source == "u1" and element in known:
         return f"{element}({'-1' if name in ('extsi', 'sitofp') else '1'} if {value.text} else 0)"

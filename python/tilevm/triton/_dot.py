@@ -36,7 +36,8 @@ def multiply(writer: Writer, operation: Operation, a: Value, b: Value, c: Value)
 
 def same_k(writer: Writer, a: Value, b: Value, c: Value) -> tuple[Value, Value]:
     """Operands whose threads hold more neighbours along k than a register has (a wide kWidth): k is renamed in both
-    alike, so that they are the fragments of the instruction."""
+    alike, so that they are the fragments of the instruction. Each instruction takes one register of the neighbours in
+    each half of its k; the halves are as far apart as all neighbours of all lanes (Triton 3.6.0's bits on an H100)."""
     la, lb = a.layout, b.layout
     assert la is not None and lb is not None
     ka, kb = len(la.shape) - 1, len(lb.shape) - 2
@@ -45,7 +46,9 @@ def same_k(writer: Writer, a: Value, b: Value, c: Value) -> tuple[Value, Value]:
     order = [d.bit for d in la.registers if d.dim == ka][:inner] if inner else []
     lanes = [d.bit for d in la.threads[:5] if d and d.dim == ka]
     rest = [d.bit for d in la.registers if d.dim == ka][len(order):]
-    renamed = {old: new for new, old in enumerate([*order, *lanes, *rest])}
+    neighbours = [bit for bit in rest if lanes and bit < lanes[0]]
+    blocks = [bit for bit in rest if bit not in neighbours]
+    renamed = {old: new for new, old in enumerate([*order, *lanes, *blocks[:1], *neighbours, *blocks[1:]])}
     if len(lanes) != 2 or len(renamed) != bits or all(old == new for old, new in renamed.items()):
         return a, b
     return tuple(viewed(writer, v, _renamed(v.layout, dim, renamed)) for v, dim in ((a, ka), (b, kb)))  # type: ignore[return-value]

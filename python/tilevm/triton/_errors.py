@@ -21,7 +21,7 @@ class NotImported(UsageError):
         super().__init__(f"{place}{of}{what} is not imported{'; ' + instead if instead else ''}")
 
     def at(self, origin: Optional["Origin"], operation: str) -> "NotImported":
-        """The same with a place, unless it has one."""
+        """The error with a location, unless it has one."""
         if self.operation:
             return self
         return NotImported(self.what, self.instead, self.origin or origin, operation)

@@ -22,7 +22,7 @@ class Digit(NamedTuple):
 
 def log2(n: int) -> int:
     if n <= 0 or n & (n - 1):
-        raise NotImported(f"an extent of {n}, which is no power of two")
+        raise NotImported(f"an extent of {n}, which is not a power of two")
     return n.bit_length() - 1
 
 
@@ -68,13 +68,13 @@ class Layout:
 
     @classmethod
     def scalar(cls, threads: int) -> Layout:
-        """Of a tile without dimensions, which every thread holds."""
+        """The layout of a tile without dimensions, which every thread holds."""
         return cls((), (), (None,) * log2(threads))
 
     # Other layouts of the same threads.
 
     def reshape(self, shape: Sequence[int]) -> Layout:
-        """The same elements by the row-major order of another shape."""
+        """The elements by the row-major order of another shape."""
         if prod(shape) != prod(self.shape):
             raise NotImported(f"a reshape of {list(self.shape)} to {list(shape)}")
         where: list[Digit] = []
@@ -157,7 +157,7 @@ def memory_layout(shape: Sequence[int], encoding: str) -> str:
 
 
 def _strides(shape: Sequence[int], order: Sequence[int]) -> list[int]:
-    """Of the last dimensions by `order`, fastest first, and row-major before them."""
+    """A layout of the last dimensions by `order`, fastest first, and row-major before them."""
     lead = len(shape) - len(order)
     strides, step = [0] * len(shape), 1
     for dim in [lead + d for d in order] + list(range(lead - 1, -1, -1)):

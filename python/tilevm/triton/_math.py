@@ -1,8 +1,9 @@
-"""math and tt: functions. What Triton compiles to a GPU's approximate unit is noted."""
+"""math and tt: functions. Approximate instructions give the GPU's bits; what is of another sequence is noted."""
 
 from __future__ import annotations
 
 import re
+from typing import Optional
 
 from ._arithmetic import tiles
 from ._errors import NotImported
@@ -10,29 +11,40 @@ from ._mlir import Operation
 from ._values import Value, type_of
 from ._writer import Writer, lowers, number
 
-# Functions of f32: the language's name, and what Triton compiles.
-FUNCTIONS = {"math.exp": ("Exp", "ex2.approx of x log2 e"), "math.exp2": ("Exp2", "ex2.approx"),
-             "math.log": ("Log", "libdevice's log"), "math.log2": ("Log2", "libdevice's log2"),
-             "math.sin": ("Sin", "libdevice's sin"), "math.cos": ("Cos", "libdevice's cos"),
-             "math.erf": ("Erf", "libdevice's erf"), "math.tanh": ("Tanh", "libdevice's tanh"),
-             "math.sqrt": ("Sqrt", "sqrt.approx"), "math.rsqrt": ("Rsqrt", "rsqrt.approx")}
+# Functions of f32 that Triton compiles to approximate instructions: their bits are those of the GPU.
+# The PTX of Triton 3.8.0 and 3.9.0 for sm_80 and sm_90; exp multiplies by 0x3FB8AA3B.
+INSTRUCTIONS = {"math.exp": "Ex2Approx({0} * 1.44269504)", "math.exp2": "Ex2ApproxFtz({0})", "math.sqrt": "SqrtApproxFtz({0})",
+                "math.rsqrt": "RsqrtApproxFtz({0})"}
+# Functions of f32 that Triton compiles to libdevice's code: the language's own sequence, and libdevice's name.
+FUNCTIONS = {"math.log": ("Log", "log"), "math.log2": ("Log2", "log2"), "math.sin": ("Sin", "sin"), "math.cos": ("Cos", "cos"),
+             "math.erf": ("Erf", "erf"), "math.tanh": ("Tanh", "tanh")}
 EXACT = {"tt.precise_sqrt": "Sqrt({0})", "math.floor": "Floor({0})", "math.ceil": "Ceil({0})", "math.absf": "abs({0})",
          "math.fma": "Fma({0}, {1}, {2})", "math.roundeven": "Round({0})", "math.trunc": "Trunc({0})"}
-LIBRARY = {"exp": "Exp", "exp2": "Exp2", "log": "Log", "log2": "Log2", "sin": "Sin", "cos": "Cos", "tanh": "Tanh", "erf": "Erf",
-           "sqrt": "Sqrt", "rsqrt": "Rsqrt", "floor": "Floor", "ceil": "Ceil", "rint": "Round", "trunc": "Trunc", "fabs": "Abs",
-           "pow": "Pow", "fma": "Fma", "rcp_rn": "Rcp", "sqrt_rn": "Sqrt", "fsqrt_rn": "Sqrt", "frcp_rn": "Rcp",
-           "fast_expf": "Exp", "fast_sinf": "Sin", "fast_cosf": "Cos", "fast_log2f": "Log2", "fast_logf": "Log",
-           "nearbyint": "Round", "fmaf_rn": "Fma"}
+LIBRARY = {"exp": "Exp", "log": "Log", "log2": "Log2", "sin": "Sin", "cos": "Cos", "tanh": "Tanh", "erf": "Erf",
+           "floor": "Floor", "ceil": "Ceil", "rint": "Round", "trunc": "Trunc", "fabs": "Abs", "pow": "Pow", "fma": "Fma",
+           "rcp_rn": "Rcp", "sqrt_rn": "Sqrt", "fsqrt_rn": "Sqrt", "frcp_rn": "Rcp", "nearbyint": "Round", "fmaf_rn": "Fma"}
+# Functions of libdevice that are approximate instructions (PTX of Triton 3.9.0, whose multiplications keep subnormal numbers).
+APPROXIMATE_IN_LIBRARY = {
+    "exp2f": "Ex2ApproxFtz({0})", "sqrtf": "SqrtApproxFtz({0})", "rsqrtf": "RsqrtApproxFtz({0})",
+    "fast_expf": "Ex2ApproxFtz({0} * 1.44269504)", "fast_exp10f": "Ex2ApproxFtz({0} * 3.32192802)",
+    "fast_logf": "Lg2ApproxFtz({0}) * 0.693147182", "fast_log2f": "Lg2ApproxFtz({0})",
+    "fast_log10f": "Lg2ApproxFtz({0}) * 0.30103001", "fast_sinf": "SinApproxFtz({0})", "fast_cosf": "CosApproxFtz({0})",
+    "fast_tanf": "DivApproxFtz(SinApproxFtz({0}), CosApproxFtz({0}))", "fast_dividef": "DivApproxFtz({0}, {1})",
+    "fast_fdividef": "DivApproxFtz({0}, {1})", "fast_powf": "Ex2ApproxFtz({1} * Lg2ApproxFtz({0}))"}
 EXACT_IN_LIBRARY = {"Floor", "Ceil", "Round", "Trunc", "Abs", "Fma"}
-# PTX of one instruction on one element: a form, and whether it is another computation there.
-ASSEMBLY = {"ex2.approx.ftz.f32": ("Exp2({0})", True), "ex2.approx.f32": ("Exp2({0})", True),
-            "lg2.approx.f32": ("Log2({0})", True), "lg2.approx.ftz.f32": ("Log2({0})", True),
-            "rcp.approx.ftz.f32": ("Rcp({0})", True), "rcp.approx.f32": ("Rcp({0})", True),
-            "sqrt.approx.f32": ("Sqrt({0})", True), "rsqrt.approx.f32": ("Rsqrt({0})", True),
-            "tanh.approx.f32": ("Tanh({0})", True), "sin.approx.f32": ("Sin({0})", True), "cos.approx.f32": ("Cos({0})", True),
-            "cvt.rna.tf32.f32": ("View(Cast({0}, tf32), dtype={out})", False), "mov.b32": ("View({0}, dtype={out})", False),
-            "add.rn.f32": ("{0} + {1}", False), "mul.rn.f32": ("{0} * {1}", False), "fma.rn.f32": ("Fma({0}, {1}, {2})", False),
-            "max.f32": ("max({0}, {1})", False), "min.f32": ("min({0}, {1})", False)}
+# PTX of one instruction on one element: a form of the same bits.
+ASSEMBLY = {"ex2.approx.ftz.f32": "Ex2ApproxFtz({0})", "ex2.approx.f32": "Ex2Approx({0})",
+            "lg2.approx.f32": "Lg2Approx({0})", "lg2.approx.ftz.f32": "Lg2ApproxFtz({0})",
+            "rcp.approx.ftz.f32": "RcpApproxFtz({0})", "rcp.approx.f32": "RcpApprox({0})",
+            "sqrt.approx.f32": "SqrtApprox({0})", "sqrt.approx.ftz.f32": "SqrtApproxFtz({0})",
+            "rsqrt.approx.f32": "RsqrtApprox({0})", "rsqrt.approx.ftz.f32": "RsqrtApproxFtz({0})",
+            "tanh.approx.f32": "TanhApprox({0})", "sin.approx.f32": "SinApprox({0})", "cos.approx.f32": "CosApprox({0})",
+            "sin.approx.ftz.f32": "SinApproxFtz({0})", "cos.approx.ftz.f32": "CosApproxFtz({0})",
+            "div.full.f32": "DivFull({0}, {1})", "div.full.ftz.f32": "DivFullFtz({0}, {1})",
+            "div.approx.f32": "DivApprox({0}, {1})", "div.approx.ftz.f32": "DivApproxFtz({0}, {1})",
+            "cvt.rna.tf32.f32": "View(Cast({0}, tf32), dtype={out})", "mov.b32": "View({0}, dtype={out})",
+            "add.rn.f32": "{0} + {1}", "mul.rn.f32": "{0} * {1}", "fma.rn.f32": "Fma({0}, {1}, {2})",
+            "max.f32": "max({0}, {1})", "min.f32": "min({0}, {1})"}
 
 
 def apply(writer: Writer, operation: Operation, form: str) -> None:
@@ -43,14 +55,22 @@ def apply(writer: Writer, operation: Operation, form: str) -> None:
     writer.set(operation, writer.elementwise(operation, form.format, values, native=False))
 
 
+@lowers(*INSTRUCTIONS)
+def instruction(writer: Writer, operation: Operation) -> None:
+    element = type_of(operation.types_out[0]).element
+    if element == "f64" and operation.name == "math.sqrt":
+        return apply(writer, operation, "Sqrt({0})")
+    if element != "f32":
+        raise NotImported(f"{operation.name} of {element}", "compute it in f32")
+    apply(writer, operation, INSTRUCTIONS[operation.name])
+
+
 @lowers(*FUNCTIONS)
 def function(writer: Writer, operation: Operation) -> None:
     name, there = FUNCTIONS[operation.name]
-    element = type_of(operation.types_out[0]).element
-    if element == "f64" and name not in ("Sqrt",):
+    if type_of(operation.types_out[0]).element == "f64":
         raise NotImported(f"{name} of f64", "compute it in f32")
-    if not (element == "f64"):
-        writer.note(f"{name} is correctly rounded or of tilevm's own sequence, where Triton has {there}")
+    writer.note(f"{name} is of tilevm's own sequence, where Triton has libdevice's {there}")
     apply(writer, operation, f"{name}({{0}})")
 
 
@@ -59,12 +79,33 @@ def exact(writer: Writer, operation: Operation) -> None:
     apply(writer, operation, EXACT[operation.name])
 
 
-@lowers("arith.divf", "tt.approx_divf", "tt.precise_divf")
+@lowers("tt.precise_divf")
+def divide_precisely(writer: Writer, operation: Operation) -> None:
+    writer.set(operation, writer.elementwise(operation, lambda a, b: f"{a} / {b}", writer.operands(operation)))
+
+
+@lowers("arith.divf", "tt.approx_divf")
 def divide(writer: Writer, operation: Operation) -> None:
-    if operation.name != "tt.precise_divf" and type_of(operation.types_out[0]).element == "f32":
-        writer.note("a quotient is rounded correctly, where Triton has div.full (tl.div_rn is exact there as well)")
+    """div.full and div.approx of f32. ptxas computes the rounded reciprocal of a constant divisor when it compiles
+    (SASS of Triton 3.8.0's and 3.9.0's ptxas)."""
     values = writer.operands(operation)
-    writer.set(operation, writer.elementwise(operation, lambda a, b: f"{a} / {b}", values))
+    divisor = constant(values[1])
+    if type_of(operation.types_out[0]).element != "f32" or (divisor is not None and constant(values[0]) is not None):
+        writer.set(operation, writer.elementwise(operation, lambda a, b: f"{a} / {b}", values))
+    elif divisor is not None and 2.0**-126 <= abs(divisor) <= 2.0**126:
+        writer.set(operation, writer.elementwise(operation, lambda a, b: f"{a} * (1.0 / {b})", values))
+    else:
+        name = "DivFull" if operation.name == "arith.divf" else "DivApprox"
+        writer.set(operation, writer.elementwise(operation, f"{name}({{0}}, {{1}})".format, tiles(writer, operation),
+                                                 native=False))
+
+
+def constant(value: Value) -> Optional[float]:
+    """The number that a value is, if the module says it."""
+    try:
+        return float(value.text) if value.kind in ("scalar", "splat") else None
+    except ValueError:
+        return None
 
 
 @lowers("tt.clampf")
@@ -97,10 +138,14 @@ def high_product(writer: Writer, operation: Operation) -> None:
 def library(writer: Writer, operation: Operation) -> None:
     symbol = operation.attributes.get("symbol", "").strip('"')
     name = symbol.replace("__nv_", "")
+    if form := APPROXIMATE_IN_LIBRARY.get(name):
+        return apply(writer, operation, form)
     known = LIBRARY.get(name) or LIBRARY.get(name.removesuffix("f"))
     if not known or type_of(operation.types_out[0]).element == "f64":
         raise NotImported(f"the function {symbol}", "use one of tl.math")
-    if known not in EXACT_IN_LIBRARY and not name.endswith("_rn"):
+    if name.endswith("_rn"):
+        writer.note(f"{known} keeps subnormal numbers, which {symbol} flushes to zero")
+    elif known not in EXACT_IN_LIBRARY:
         writer.note(f"{known} is of tilevm's own sequence, where Triton calls {symbol}")
     count = len(operation.operands)
     apply(writer, operation, f"{known}({', '.join(f'{{{k}}}' for k in range(count))})")
@@ -113,9 +158,7 @@ def assembly(writer: Writer, operation: Operation) -> None:
     packed = operation.attributes.get("packed_element", "1").split(":")[0].strip()
     if not known or known[1] not in ASSEMBLY or packed != "1" or len(operation.results) != 1:
         raise NotImported(f"inline assembly {text[:60]!r}", "write it with tl operations")
-    form, differs = ASSEMBLY[known[1]]
-    if differs:
-        writer.note(f"{known[1]} of inline assembly is tilevm's own sequence")
+    form = ASSEMBLY[known[1]]
     out = type_of(operation.types_out[0]).element
     order = [int(each) - 1 for each in re.findall(r"\$(\d+)", known[2])]
     every = tiles(writer, operation)

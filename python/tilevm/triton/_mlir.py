@@ -44,7 +44,7 @@ class Operation:
         """A dense array attribute, such as `array<i32: 1, 1, 0>`."""
         found = re.search(r"array<\w+(?::(.*))?>$", self.attributes[name])
         if not found:
-            raise SyntaxError(f"`{name}` of `{self.name}` is no array of integers: {self.attributes[name]}")
+            raise SyntaxError(f"`{name}` of `{self.name}` is not an array of integers: {self.attributes[name]}")
         return [int(each) for each in (found[1] or "").split(",") if each.strip()]
 
     def walk(self) -> Iterator[Operation]:
@@ -66,7 +66,7 @@ class Block:
 
 
 class Reader:
-    """Reads one module. SyntaxError: the text is no generic form; the message has the text at the fault."""
+    """Reads one module. SyntaxError: the text is not a generic form; the message has the text at the fault."""
 
     _blank = re.compile(r"\s*(//[^\n]*)?")
     _value = re.compile(r"%[\w$.\-]+(#\d+)?")

@@ -30,7 +30,7 @@ class Module:
         facts = [json.loads(line[len(MARK):]) for line in text.split("\n") if line.startswith(MARK)]
         head = next((each for each in facts if "triton" in each), None)
         if head is None:
-            raise NotImported("a text that is no module of tilevm.triton", "give a .ttgir file or FILE.py:kernel")
+            raise NotImported("a text that is not a module of tilevm.triton", "give a .ttgir file or FILE.py:kernel")
         self.version = tuple(int(n) for n in re.findall(r"\d+", head["triton"])[:2])
         self.version_text: str = head["triton"]
         self.capability: int = head["capability"]
@@ -69,7 +69,7 @@ class Module:
         return {90: "sm_90a", 100: "sm_100a", 103: "sm_100a"}.get(self.capability, f"sm_{self.capability}")
 
     def layout(self, type_: str) -> Layout:
-        """Of the type of a tensor."""
+        """The layout of a tensor's type."""
         if type_ not in self._layouts:
             shape = extents_of(type_)
             key = layout_key(type_)
@@ -87,6 +87,6 @@ class Module:
 
 
 def layout_key(type_: str) -> str:
-    """Of a tensor's type without its element type, which no register layout depends on."""
+    """A tensor's type without its element type, which no register layout depends on."""
     found = re.match(r"tensor<((?:\d+x)+)(?:!tt\.ptr<[\w.]+(?:,\d+)?>|\w+),(#.*)>$", type_.replace(" ", ""))
     return f"{found[1]}{found[2]}" if found else type_

@@ -15,7 +15,7 @@ from ._values import NATIVE, UNSIGNED, Value, type_of
 from ._writer import Writer, lowers, number
 
 AXES = ("x", "y", "z")
-# Of tt.atomic_rmw, by its number: the operation of Scatter, and whether it is one on unsigned integers.
+# The operations of tt.atomic_rmw, by number: the operation of Scatter, and whether it is one on unsigned integers.
 ATOMIC = {1: ("bit_and", False), 2: ("bit_or", False), 3: ("bit_xor", False), 4: ("add", False), 5: ("add", False),
           6: ("max", False), 7: ("min", False), 8: ("max", True), 9: ("min", True)}
 ACQUIRES = {"1": "relaxed", "2": "acquire", "3": "release", "4": "acq_rel"}
@@ -47,7 +47,7 @@ def pointer(like: Value, offset: Optional[Value], shape: Optional[tuple[int, ...
 def add_pointer(writer: Writer, operation: Operation) -> None:
     base, step = writer.operands(operation)
     if base.kind != "pointer":
-        raise NotImported("an offset of what is no pointer")
+        raise NotImported("an offset of what is not a pointer")
     if base.offset is None or (base.offset.literal and base.offset.text == "0"):
         return writer.set(operation, pointer(base, step, step.shape))
     # Both are extended, since their sum may leave 32 bits where an address does not.

@@ -78,7 +78,7 @@ def _parameters(writer: Writer, module: Module, arguments: list) -> tuple[list[s
 
 
 def _promises(module: Module) -> list[int]:
-    """What divides each parameter, as Triton's compiler was told; 0 where nothing does."""
+    """What divides each parameter, as Triton's compiler knew it; 0 where nothing does."""
     text = module.kernel.attributes.get("arg_attrs", "")
     parts = re.findall(r"\{([^{}]*)\}", text)
     found = []

@@ -80,7 +80,7 @@ def _aligned(small: Value, rank: int) -> Layout:
 
 
 def viewed(writer: Writer, value: Value, layout: Layout) -> Value:
-    """The same elements of each thread under another layout."""
+    """The elements of each thread under another layout."""
     return writer.define(f"View({value.text}, layout={writer.layout(layout)})", value.element, layout.shape, layout, value.text)
 
 

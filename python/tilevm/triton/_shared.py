@@ -23,7 +23,7 @@ def descriptor(text: str) -> tuple[tuple[int, ...], str, str]:
 
 def memory_of(value: Value) -> Memory:
     if value.memory is None:
-        raise NotImported("shared memory that is no allocation of this kernel")
+        raise NotImported("shared memory that is not an allocation of this kernel")
     return value.memory
 
 

@@ -20,7 +20,7 @@ NATIVE = {"i32", "i64", "f32", "u1"}
 
 
 class Type(NamedTuple):
-    """Of a value: `shape` is None for a scalar; `element` is the language's name, or that of the pointee."""
+    """The type of a value: `shape` is None for a scalar; `element` is the language's name, or that of the pointee."""
 
     element: str
     shape: Optional[tuple[int, ...]]

@@ -1,7 +1,7 @@
 """Runs the same mathematics and the same planted faults in tilevm and in three other simulators.
 
     python compare.py speed RESULTS      times every case and counts the elements that differ
-    python compare.py faults RESULTS     runs every planted fault, and its mended form
+    python compare.py faults RESULTS     runs every planted fault, and its fixed form
     python compare.py tables RESULTS     prints both as Markdown
 
 RESULTS is a JSON file that `speed` and `faults` add to. See run.sh, which calls this.

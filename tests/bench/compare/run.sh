@@ -5,7 +5,7 @@
 #
 # Needs build/tilevm (or $TILEVM), Python 3 with venv, and oclgrind (a Debian package; OpenCL headers
 # are not needed). Triton, numba and numpy are installed into build/compare. No test calls this.
-# Results: tests/bench/results/compare.json; docs/results/benchmarks.md shows them.
+# Results: tests/bench/results/compare.json; docs/results/simulators_2026_11_23.md shows them.
 set -eu
 here=$(cd "$(dirname "$0")" && pwd)
 root=$here/../../..

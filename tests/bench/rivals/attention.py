@@ -160,7 +160,7 @@ def decode(folder, file):
                 rivals, wrong = try_each(makers, exact, MOST_ERROR)
                 calls.update(rivals)
                 errors.update(wrong)
-        # Of f8e4m3 the values themselves differ by up to 1/16.
+        # Values of f8e4m3 themselves differ by up to 1/16.
         rivals, wrong = try_each({"flashinfer f8e4m3": lambda: flashinfer_decode(cache, half, True, torch.float8_e4m3fn)},
                                  cache.exact("f16"), 0.1)
         calls.update(rivals)

@@ -8,8 +8,8 @@
 # the same time; those that OUT has are not built again.
 #
 # SOURCES has the clones `marlin`, `Sparse-Marlin`, `flute`, and `cutlass` of version 3.4.1 for FLUTE; they are not changed.
-# Of MARLIN and Sparse-MARLIN two things differ in what is compiled: copies with a cache hint become plain ones, because the
-# hinted one is an illegal instruction on Hopper, and nvcc gets --expt-relaxed-constexpr.
+# Two things of MARLIN and Sparse-MARLIN differ in what is compiled: copies with a cache hint become plain ones, because
+# the hinted one is an illegal instruction on Hopper, and nvcc gets --expt-relaxed-constexpr.
 set -eu
 here=$(cd "$(dirname "$0")" && pwd)
 sources=$1

@@ -4,7 +4,7 @@ column, f16 with sums in f32, in turns with cuBLAS on the same weights in f16.
 
     PYTHON tests/bench/rivals/low_bits.py FOLDER FILE flute|humming
 
-FLUTE's weights are places in a table; the fastest of its configurations here is timed in turns. humming's are signed
+FLUTE's weights index a table; the fastest of its configurations here is timed in turns. humming's are signed
 integers that it rounds itself. FOLDER has FLUTE's library and Python, or humming in its folder `site`.
 """
 

@@ -63,7 +63,7 @@ TYPES = {"u8": torch.uint8, "u32": torch.uint32, "i32": torch.int32, "f16": torc
 
 
 def fit(tensor, parameter):
-    """The same memory as a parameter has it, of its shape and type; packed bytes stay a flat array."""
+    """The memory as a parameter has it, of its shape and type; packed bytes stay a flat array."""
     if parameter.type not in TYPES or parameter.shape is None:
         return tensor
     return tensor.view(TYPES[parameter.type]).view(parameter.shape)

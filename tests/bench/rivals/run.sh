@@ -1,6 +1,6 @@
 #!/bin/sh
 # Times kernels of others beside tilevm's on this machine's GPU: tables on standard output, lines of JSON in FILE.
-# docs/guides/bench.md, Beside other kernels, tells what FOLDER must have; docs/results/benchmarks.md shows the results.
+# docs/guides/bench.md, Beside other kernels, tells what FOLDER must have; docs/results/rivals_2026_11_27.md shows the results.
 #
 #   tests/bench/rivals/run.sh FOLDER [SECONDS] [FILE] [STEP..]      paths from the root of the repository
 #

@@ -45,7 +45,7 @@ def run(case, target, modules, emulate):
     if emulate:
         other = copy.deepcopy(arguments)
         try:
-            kernel[case.grid](**other, backend="emu")
+            kernel[case.grid](**other, engine="emu")
             import numpy
 
             alike = all(numpy.asarray(a).tobytes() == numpy.asarray(other[name]).tobytes()

@@ -33,7 +33,9 @@ std::string with(std::string program, const std::string& word, const std::string
   return program.replace(program.find(word), word.size(), by);
 }
 
-bool is_bulk(const std::string& text) { return text.find("tv::copy_bulk<") != std::string::npos; }
+bool is_bulk(const std::string& text) {
+  return text.find("tv::cp_async_bulk<") != std::string::npos;
+}
 
 /// A kernel whose threads copy 64 rows of 16 pieces.
 std::string rows_of_256_bytes(int threads) {
@@ -64,20 +66,21 @@ TEST_CASE("other copies are not") {
 
 TEST_CASE("dimensions without gaps on both sides are one row") {
   const auto bytes_of = [](const std::string& text) {
-    const std::size_t begin = text.find("tv::copy_bulk<");
+    const std::size_t begin = text.find("tv::cp_async_bulk<");
     return begin == std::string::npos ? "" : text.substr(begin, text.find('>', begin) - begin + 1);
   };
   const std::string whole = text_of(kernel("128", "[64, 128]", "[i * 16:, 0:]"));
-  CHECK(bytes_of(whole) == "tv::copy_bulk<4096>");
+  CHECK(bytes_of(whole) == "tv::cp_async_bulk<4096>");
   // A gap in global or in shared memory, or an order of elements that is another one.
-  CHECK(bytes_of(text_of(kernel("512", "[64, 1024]", "[i * 16:, 0:]"))) == "tv::copy_bulk<1024>");
+  CHECK(bytes_of(text_of(kernel("512", "[64, 1024]", "[i * 16:, 0:]"))) ==
+        "tv::cp_async_bulk<1024>");
   const std::string shared = kernel("512", "[64, 512]", "[i * 16:, 0:]");
   CHECK(bytes_of(
             text_of(with(shared, "512])\n    Copy", "512], layout=strides(520, 1))\n    Copy"))) ==
-        "tv::copy_bulk<1024>");
+        "tv::cp_async_bulk<1024>");
   CHECK_FALSE(
       is_bulk(text_of(with(shared, "512])\n    Copy", "512], layout=strides(1, 16))\n    Copy"))));
-  // Of three dimensions the last two, or all.
+  // The last two of three dimensions, or all.
   const auto three = [&](const std::string& view) {
     return text_of(
         "@threads(128)\ndef f<4>(f16* p):\n    i = BlockIndices()\n"
@@ -88,15 +91,15 @@ TEST_CASE("dimensions without gaps on both sides are one row") {
         "    CopyAsync(s, g, offset=[i * 4:, 0:, 0:])\n    CopyAsyncCommitGroup()\n"
         "    CopyAsyncWaitGroup(0)\n    Synchronize()\n");
   };
-  CHECK(bytes_of(three("[16, 3, 256]")) == "tv::copy_bulk<1024>");
-  CHECK(bytes_of(three("[16, 2, 256]")) == "tv::copy_bulk<4096>");
+  CHECK(bytes_of(three("[16, 3, 256]")) == "tv::cp_async_bulk<1024>");
+  CHECK(bytes_of(three("[16, 2, 256]")) == "tv::cp_async_bulk<4096>");
 }
 
-TEST_CASE("rows pay where threads would have to find the places of their pieces anew") {
-  // 384 threads turn over 24 rows, which 64 are no multiple of.
+TEST_CASE("rows pay where threads would have to find the places of their pieces again") {
+  // 384 threads turn over 24 rows, which 64 are not multiples of.
   const std::string text = text_of(rows_of_256_bytes(384));
   CHECK(is_bulk(text));
-  CHECK(text.find("if (bulk_.warp - 1u < 8 && tv::leads_warp()) {") != std::string::npos);
+  CHECK(text.find("if (bulk_.warp - 1u < 8 && tv::elect_sync()) {") != std::string::npos);
   CHECK(text.find("l_ < 8; ++l_") != std::string::npos);
   CHECK(text.find("break;") == std::string::npos);
   // Where warps do not divide the rows only the last turn may go beyond them.
@@ -116,10 +119,16 @@ TEST_CASE("what the kernel writes itself is not read in bulk") {
 TEST_CASE("a block waits for its copies before it ends, wherever that is") {
   const std::string text =
       text_of(kernel("512", "[64, 512]", "[i * 16:, 0:]", "    if n > 3:\n        Exit()\n"));
-  const auto exit = text.find("tv::end_bulk(bulk_);");
+  constexpr std::string_view begin = "if (bulk_.bytes != 0) {",
+                             end = "tv::wait_for_phases<0, false>(bulk_);";
+  const auto exit = text.find(begin);
   REQUIRE(exit != std::string::npos);
-  CHECK(text.find("return;", exit) < text.find("tv::end_bulk(bulk_);", exit + 1));
-  CHECK(text.find("tv::copy_async_commit") == std::string::npos);
+  const auto last = text.find(begin, exit + 1);
+  REQUIRE(last != std::string::npos);
+  CHECK(text.find(end, exit) < text.find("return;", exit));
+  CHECK(text.find("return;", exit) < last);
+  CHECK(text.find(end, last) != std::string::npos);
+  CHECK(text.find("tv::cp_async_commit_group") == std::string::npos);
 }
 
 TEST_CASE("a fence stands behind stores to memory that is copied to later") {
@@ -141,7 +150,7 @@ def f<1>(f16* p):
 )";
   const auto fences = [&](const std::string& tensor, const std::string& last) {
     const std::string text = text_of(with(with(store, "TENSOR", tensor), "LAST", last));
-    return text.find("tv::fence_for_bulk();") != std::string::npos;
+    return text.find("tv::fence_proxy_async();") != std::string::npos;
   };
   CHECK(fences("s", "Synchronize()"));
   CHECK_FALSE(fences("t", "Synchronize()"));
@@ -183,8 +192,8 @@ def f<1>(f16* p):
   // Warp 0 commits; each copy has four warps of its own.
   const std::string run = text_of(with(copies, "BETWEEN", "pass"));
   CHECK(run.find("if (bulk_.warp - 1u < 8) {") != std::string::npos);
-  CHECK(run.find("if (bulk_.warp - 1u < 4 && tv::leads_warp()) {") != std::string::npos);
-  CHECK(run.find("if (bulk_.warp - 5u < 4 && tv::leads_warp()) {") != std::string::npos);
+  CHECK(run.find("if (bulk_.warp - 1u < 4 && tv::elect_sync()) {") != std::string::npos);
+  CHECK(run.find("if (bulk_.warp - 5u < 4 && tv::elect_sync()) {") != std::string::npos);
   CHECK(run.find("bulk_.bytes += 32768;") != std::string::npos);
   // What a constant condition leaves stands in place of the branch.
   const std::string decided = text_of(

@@ -299,7 +299,7 @@ TEST_CASE("an expression has the value in C that it has in the program") {
   }
 }
 
-TEST_CASE("a program whose kernels cannot stand in a header is told why") {
+TEST_CASE("a program whose kernels cannot stand in a header gets the reason") {
   const auto error_of = [](const std::string& text) {
     const isa::VerifiedProgram program = make_program(text);
     const Result<std::string> header = c_header(program, {emit_cuda(program)}, {"k", {}, ""});

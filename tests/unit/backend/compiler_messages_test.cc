@@ -10,7 +10,7 @@ ErrorKind kind_of(const std::string& log) {
   return error ? error->kind : ErrorKind::program;
 }
 
-TEST_CASE("a full disk and short memory are no faults of the program") {
+TEST_CASE("a full disk and short memory are not faults of the program") {
   CHECK(kind_of("x.cu(3): error: expected a `;`") == ErrorKind::program);
   CHECK(kind_of("cc1plus: fatal error: error writing to /tmp/a.s: No space left on device") ==
         ErrorKind::unavailable);

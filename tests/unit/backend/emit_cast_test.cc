@@ -71,7 +71,7 @@ def f<1>(u8* p, f16* h):
   CHECK_FALSE(has(text, "tv::and_xor(b[0], "));
 }
 
-/// Of the lane-stream kernel with u4 weights.
+/// The sum of the lane-stream kernel with u4 weights.
 std::string sum_text(const std::string& body) {
   return own_text(lane_stream_kernel("f", isa::unsigned_int(4), body));
 }

@@ -63,7 +63,7 @@ TEST_CASE("each statement that writes ends with its record") {
   CHECK_FALSE(contains(text, "tv::store_bytes"));
 }
 
-TEST_CASE("with probes each product leaves its result, which a loop otherwise makes once") {
+TEST_CASE("with probes a loop puts its products together once, as without, and then records them") {
   const auto program = make_program(R"(def counts<1>(b1* a_ptr, b1* b_ptr, i32* y_ptr, i32 n):
     y = AllocateRegister(i32, layout=local(2, 1).spatial(8, 4).local(1, 2), init=0)
     for k in range(n):
@@ -76,8 +76,12 @@ TEST_CASE("with probes each product leaves its result, which a loop otherwise ma
   const std::string in_step = "y[0] = y[0] + 4u * sum_[0]", after_loop = "y[0] += 4u * dot";
   CHECK(contains(plain, after_loop));
   CHECK_FALSE(contains(plain, in_step));
-  CHECK(contains(probed, in_step));
-  CHECK_FALSE(contains(probed, after_loop));
+  CHECK_FALSE(contains(probed, in_step));
+  CHECK(contains(probed, after_loop));
+  // The product is the seventh statement; its record follows what the loop put together.
+  const std::string record = "probe_.tile<32, 4>(y);\n  probe_.record(7);";
+  CHECK(probed.find(after_loop) < probed.rfind(record));
+  CHECK(probed.rfind(record) != std::string::npos);
 }
 
 TEST_CASE("the plan says which statements record") {
@@ -180,7 +184,7 @@ TEST_CASE("records and kept values are read back") {
   CHECK(log.dump.words[5] == std::vector<std::uint32_t>{0x3c003c00});
   CHECK_FALSE(log.dump.cut);
 
-  // The same words are a write to memory if the statement has no result.
+  // These words are a write to memory if the statement has no result.
   put(bytes, records + 24 + 16, std::uint32_t{4});
   put(bytes, kept + 5 * 65536, std::uint32_t{4});
   put(bytes, kept + 5 * 65536 + 8, std::uint32_t{1});
@@ -193,7 +197,7 @@ TEST_CASE("records and kept values are read back") {
   CHECK(log.dump.cut);
 }
 
-TEST_CASE("a launch that wrote over its records is told") {
+TEST_CASE("a launch that wrote over its records is reported") {
   const auto program = make_program(small_program);
   isa::ProbeLog log;
   log.window = {.first_block = 0, .blocks = 2, .records = 3};

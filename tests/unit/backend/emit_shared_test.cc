@@ -34,7 +34,7 @@ std::string text_of_copy(const std::string& type, const std::string& columns,
 /// Bytes of one asynchronous copy; 0 if ordinary moves do it.
 int width_of(const std::string& text) {
   for (const int bytes : {16, 8, 4}) {
-    if (text.find("copy_async<" + std::to_string(bytes) + ">") != std::string::npos) return bytes;
+    if (text.find("cp_async<" + std::to_string(bytes) + ">") != std::string::npos) return bytes;
   }
   return 0;
 }
@@ -123,7 +123,7 @@ TEST_CASE("a variable that is written again says nothing of its divisibility") {
       "        CopyAsync(s, g, offset=[0:, once + i:])\n"
       "    CopyAsync(s, g, offset=[0:, twice:])\n");
   const std::string text = emit_cuda(program).text;
-  CHECK(text.find("tv::copy_async<16>(to_at_") != std::string::npos);
+  CHECK(text.find("tv::cp_async<16>(to_at_") != std::string::npos);
   CHECK(text.find("tv::store<16>(s") != std::string::npos);
 }
 
@@ -142,7 +142,7 @@ TEST_CASE("a longer loop finds the places in shared memory that it loads from in
     return emit_cuda(program).text;
   };
   const auto keeps = [](const std::string& text) {
-    return text.find("place0_ = tv::kept_place(shared_ + 0,") != std::string::npos;
+    return text.find("place0_ = tv::hoisted_address(shared_ + 0,") != std::string::npos;
   };
   const std::string kept = loads("n", "");
   CHECK(keeps(kept));

@@ -289,7 +289,7 @@ def copy<1>(i32* x_ptr, i32* y_ptr):
     const Ran wrong = run(
         text, memory, options,
         [](std::string& code) {
-          const std::size_t at = code.rfind("tv::copy_async_wait<0>();");
+          const std::size_t at = code.rfind("tv::cp_async_wait_group<0>();");
           REQUIRE(at != std::string::npos);
           code.replace(at, code.find(';', at) - at, "");
         },

@@ -95,7 +95,7 @@ def k<1>(u4* p, u4* q):
                  "StoreGlobal 4 x 4 bytes; " + far});
 }
 
-TEST_CASE("a product of transposed fragments is told as that of the transposes") {
+TEST_CASE("a product of transposed fragments is reported as that of the transposes") {
   check_remarks(R"(
 def k<1>(f16* p, f32* q):
     g = ViewGlobal(p, shape=[16, 16])
@@ -113,7 +113,7 @@ def k<1>(f16* p, f32* q):
                  "thread"});
 }
 
-TEST_CASE("a product without tensor cores is told as chains") {
+TEST_CASE("a product without tensor cores is reported as chains") {
   check_remarks(R"(
 def k<1>(f32* p):
     g = ViewGlobal(p, shape=[4, 4])
@@ -174,7 +174,7 @@ TEST_CASE("memory barriers take shared memory, too") {
   CHECK(find_residency(kernel, 32, {90, false}).blocks == 1);
 }
 
-TEST_CASE("a NaN among the constants behind a cast is no part of it") {
+TEST_CASE("a NaN among the constants behind a cast is not part of it") {
   const auto text_with = [](const std::string& value) {
     return "def k<1>(u4* q, f16* y):\n"
            "    x = LoadGlobal(ViewGlobal(q, shape=[32, 4]), layout=spatial(32, 1).local(1, 4))\n"

@@ -96,7 +96,7 @@ TEST_CASE("a launch takes no memory, and all of it goes to the stream") {
         "captured stream 0x300\ngraph stream 0x77\n");
 }
 
-TEST_CASE("work that fails ends its capture, and its error is told") {
+TEST_CASE("work that fails ends its capture, and its error is reported") {
   if (!has_fake_driver()) return;
   const FakeGpu gpu;
   const Result<Device> device = Device::open();

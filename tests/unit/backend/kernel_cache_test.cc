@@ -100,7 +100,7 @@ TEST_CASE("everything that decides the output decides the entry") {
   CHECK(cache_key(all[0], "NVRTC 13.0") != cache_key(all[0], "NVRTC 13.1"));
 }
 
-TEST_CASE("a compiler that was replaced by one of the same version compiles anew") {
+TEST_CASE("a compiler that was replaced by one of the same version compiles again") {
   const CacheTest test;
   compile(request_of("a"));
   const std::string nvcc = std::getenv("TILEVM_NVCC");
@@ -108,7 +108,7 @@ TEST_CASE("a compiler that was replaced by one of the same version compiles anew
   CHECK_FALSE(compile(request_of("a")).cached);
 }
 
-TEST_CASE("an entry with a changed, missing or additional byte is compiled anew") {
+TEST_CASE("an entry with a changed, missing or additional byte is compiled again") {
   const CacheTest test;
   compile(request_of("a"));
   const std::string whole = *read_whole_file(test.entry());
@@ -142,7 +142,7 @@ TEST_CASE("an entry that is a link is not followed") {
   CHECK(compile(request_of("a")).cached);
 }
 
-TEST_CASE("an entry under another's name is compiled anew") {
+TEST_CASE("an entry under another's name is compiled again") {
   const CacheTest test;
   compile(request_of("a"));
   const std::string first = test.entry(), content = *read_whole_file(first);
@@ -158,7 +158,7 @@ TEST_CASE("an entry under another's name is compiled anew") {
   CHECK(compile(request_of("a")).cached);
 }
 
-TEST_CASE("an entry that others may write to is compiled anew") {
+TEST_CASE("an entry that others may write to is compiled again") {
   const CacheTest test;
   compile(request_of("a"));
   for (const mode_t mode : {0620, 0602}) {
@@ -329,7 +329,7 @@ TEST_CASE("the list has the words of each entry, and clear removes them") {
   CHECK(fs::exists(test.path() + "/notes.txt"));
 }
 
-TEST_CASE("files that are no entries stay, whatever they are called and wherever the folder is") {
+TEST_CASE("files that are not entries stay, whatever they are called and wherever the folder is") {
   const CacheTest test;
   const std::string inner = test.folder().path() + "/x.kernel.tmp-y";  // looks like a leftover
   const ScopedVariable where("TILEVM_CACHE_DIR", inner);

@@ -51,7 +51,7 @@ TEST_CASE("every function of the device prelude has a twin for a CPU") {
     CHECK_MESSAGE(twins.contains(name), "backend/prelude/emulated.cuh has no ", name);
   }
   CHECK(functions.size() > 70);
-  CHECK(functions.contains("load_matrices"));
+  CHECK(functions.contains("ldmatrix"));
 }
 
 TEST_CASE("every macro of the device prelude has a twin for a CPU") {

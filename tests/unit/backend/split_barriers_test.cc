@@ -105,7 +105,6 @@ TEST_CASE("loops are left and begun again by other ways, too") {
 TEST_CASE("only a kernel that asks for it, and copies in bulk alone, has split barriers") {
   CHECK(Pipeline{.decorators = ""}.barriers() == "0 of 2");
   CHECK(Pipeline{.decorators = "@split_barriers(0)\n"}.barriers() == "0 of 2");
-  CHECK(Pipeline{.decorators = "@drift(1)\n"}.barriers() == "1 of 2");  // the old name
   // A pointer that the kernel stores to is not read in bulk.
   CHECK(Pipeline{.from = "gr"}.barriers() == "0 of 2");
 }
@@ -116,16 +115,18 @@ TEST_CASE("the last warps copy, and the first of them commits") {
     return source.text.find(part, source.prelude_size) != std::string::npos;
   };
   const std::string eight = Pipeline{}.program();
-  CHECK(has(eight, "tv::BulkGroups<2, 4> bulk_"));
-  CHECK(has(eight, "if (bulk_.warp - 4u < 4 && tv::leads_warp()) {"));
-  CHECK(has(eight, "tv::pass_split_barrier<256>(bulk_);"));
-  // Of four warps none is left that does not copy.
+  CHECK(has(eight, "tv::CopyRing<2> bulk_"));
+  CHECK(has(eight, "tv::arrive_expect<4>(bulk_);"));
+  CHECK(has(eight, "if (bulk_.warp - 4u < 4 && tv::elect_sync()) {"));
+  CHECK(has(eight, "tv::barrier_sync<256>();"));
+  CHECK(has(eight, "tv::barrier_arrive<256>();"));
+  // Four warps have none left that does not copy.
   std::string four = eight;
   for (auto at = four.find("256"); at != std::string::npos; at = four.find("256")) {
     four.replace(at, std::string("256).local(1, 2)").size(), "128).local(1, 4)");
   }
-  CHECK(has(four, "tv::BulkGroups<2, 0> bulk_"));
-  CHECK_FALSE(has(four, "tv::pass_split_barrier"));
+  CHECK(has(four, "tv::arrive_expect<0>(bulk_);"));
+  CHECK_FALSE(has(four, "_at_split_barrier"));
 }
 
 }  // namespace

@@ -191,7 +191,7 @@ TEST_CASE("child: faulting kernel" * doctest::skip()) {
   CHECK(done.error().kind == ErrorKind::program);
   CHECK(contains(done.error().message, "a kernel faulted"));
   CHECK(contains(done.error().message, "ILLEGAL_ADDRESS"));
-  CHECK(contains(done.error().message, "--backend sim"));
+  CHECK(contains(done.error().message, "--engine sim"));
   CHECK(device->lost());
   const Status after = buffer->fill(0);
   REQUIRE_FALSE(after);

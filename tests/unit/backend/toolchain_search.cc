@@ -44,7 +44,7 @@ TEST_CASE("an NVRTC that is not where the variable says is an error that names t
   CHECK(contains(found.error().message, "/nowhere/libnvrtc.so.13"));
 }
 
-TEST_CASE("a library that is no NVRTC is not taken for one") {
+TEST_CASE("a library that is not NVRTC is not taken for one") {
   const ScopedVariable libc("TILEVM_NVRTC", "libc.so.6");
   const Result<std::string> found = describe_compiler(CompilerChoice::nvrtc);
   REQUIRE_FALSE(found);
@@ -179,7 +179,7 @@ TEST_CASE("a child that floods its output, or leaves a process behind, does not 
   CHECK(environment_seen->output == folder->path() + "\n" + folder->path() + "\n");
 }
 
-TEST_CASE("what an nvcc complains about is told apart") {
+TEST_CASE("what an nvcc complains about is distinguished") {
   const Result<TemporaryFolder> folder = TemporaryFolder::make();
   REQUIRE(folder);
   const auto error_of = [&](const std::string& body) {
@@ -256,7 +256,7 @@ TEST_CASE("a driver that is not there is an error that says so and names the way
   CHECK_FALSE(list_devices());
 }
 
-TEST_CASE("a library that is no driver is not taken for one") {
+TEST_CASE("a library that is not a driver is not taken for one") {
   const Result<std::shared_ptr<const Driver>> driver = Driver::open("libc.so.6");
   REQUIRE_FALSE(driver);
   CHECK(contains(driver.error().message, "has no function `cuInit`"));
@@ -276,7 +276,7 @@ TEST_CASE("the doctor reports missing pieces with what to do about each") {
   CHECK(missing == 4);  // the driver, both compilers, and so compiling
 }
 
-TEST_CASE("text that is no compiled image is not given to the driver") {
+TEST_CASE("text that is not a compiled image is not given to the driver") {
   CHECK(find_image_fault("") != "");
   CHECK(find_image_fault("hello") != "");
   CHECK(find_image_fault(std::string("\x50\xed\x55\xba", 4)) != "");

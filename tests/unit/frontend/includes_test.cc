@@ -91,7 +91,7 @@ TEST_CASE(
   CHECK(text.find("2 errors\n") != std::string::npos);
 }
 
-TEST_CASE("a text that is no file includes the standard library only") {
+TEST_CASE("a text that is not a file includes the standard library only") {
   const auto own = std::make_shared<const SourceFile>(
       "text", "include \"std/reduce.tile\"\ninclude \"a.tile\"\ndef f<1>():\n    pass\n");
   Diagnostics diagnostics;

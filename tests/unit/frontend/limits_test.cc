@@ -76,7 +76,7 @@ TEST_CASE("blocks nest 256 deep and no deeper") {
         std::string::npos);
 }
 
-TEST_CASE("long lists and long files are no depth") {
+TEST_CASE("long lists and long files are not depth") {
   CHECK_EQ(codes_of_value("[" + repeat("1, ", 30000) + "]"), none);
   CHECK_EQ(faults_of(repeat("const A = 1\n", 20000)).size(), 0);
   CHECK_EQ(faults_of("def f<1>():\n" + repeat("    if a:\n        pass\n", 20000)).size(), 0);

@@ -89,7 +89,7 @@ TEST_CASE("statements that do nothing and odd targets are refused") {
            "parentheses");
 }
 
-TEST_CASE("lines of the top level say what they lack") {
+TEST_CASE("lines of the top level say what is missing") {
   CHECK_EQ(fault_at_top("const A, B = 1"),
            "1:1 TV0001 2 names but 1 value; each constant needs one value");
   CHECK_EQ(fault_at_top("const B, C in [1] = 1, 2"),

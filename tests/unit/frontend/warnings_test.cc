@@ -32,7 +32,7 @@ TEST_CASE("a name that takes another type in a block is warned of, where the blo
   const std::string cast = "        x = Cast(x, f16)\n";
   const std::string deep = "    " + cast;
   CHECK(warnings_of("    for i in range(4):\n" + cast) == Warnings{"5 TV0307"});
-  CHECK(warnings_of("    if ONE == 1:\n" + cast).empty());  // the branch is no block of its own
+  CHECK(warnings_of("    if ONE == 1:\n" + cast).empty());  // the branch is not a block of its own
   CHECK(warnings_of("    if ONE == 2:\n" + cast).empty());
   CHECK(warnings_of("    if ONE == 1:\n        pass\n    else:\n" + cast).empty());
   CHECK(warnings_of("    if ONE == 1:\n        pass\n    elif ONE < 2:\n" + cast).empty());

@@ -362,7 +362,7 @@ void check_address(const AccessPlan& plan, const Instance& instance, std::int64_
   RC_ASSERT(moved + instance.swizzle(instance.linear(added)) == instance.offset(first));
 }
 
-/// Of elements with one place in memory, the one of the later place is stored last.
+/// The element of the later place is stored last, of two with one place in memory.
 void check_order(const Case& given, const AccessPlan& plan, const Instance& instance,
                  std::int64_t thread) {
   if (!given.stores) return;

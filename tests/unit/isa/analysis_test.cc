@@ -338,7 +338,7 @@ class RandomBlocks {
   std::mt19937 random_;
 };
 
-/// The same equations, solved by going over all statements until nothing changes.
+/// The equations, solved by going over all statements until nothing changes.
 std::vector<Set> live_by_sweeps(const Statements& statements, const FlowGraph& graph,
                                 const Liveness& problem) {
   std::vector<Set> before(statements.size());

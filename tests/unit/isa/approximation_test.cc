@@ -25,7 +25,7 @@ float value(std::uint32_t bits) { return std::bit_cast<float>(bits); }
 
 }  // namespace
 
-TEST_CASE("the truncated square lacks the columns below 2^18") {
+TEST_CASE("the truncated square misses the columns below 2^18") {
   for (const std::uint32_t x : {0U, 1U, 0x1ffU, 0x200U, 0x15555U, 0x1ffffU}) {
     std::uint64_t sum = 0;
     for (int i = 0; i < 17; ++i) {

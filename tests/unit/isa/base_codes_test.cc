@@ -48,7 +48,7 @@ TEST_CASE("codes are listed in ascending order and read back from their text") {
   CHECK_EQ(to_string(Code::unknown_layout), "TV0104");
 }
 
-TEST_CASE("a code may be written without its prefix and zeros; other text is no code") {
+TEST_CASE("a code may be written without its prefix and zeros; other text is not a code") {
   CHECK(parse_code("tv104") == Code::unknown_layout);
   CHECK(parse_code("104") == Code::unknown_layout);
   for (const char* text : {"", "TV", "TV0", "0", "99", "TV9999", "-1", "1x", "T104", "70000",

@@ -80,9 +80,9 @@ TEST_CASE("a long line is cut around the caret") {
 }
 
 TEST_CASE("without a place the file's name stands alone") {
-  const Diagnostic d{Code::bad_define, Severity::error, {}, "`M` is no type", "", {}};
+  const Diagnostic d{Code::bad_define, Severity::error, {}, "`M` is not a type", "", {}};
   CHECK_EQ(render(d, SourceFile("prog.tile", "x = 1\n"), false),
-           "prog.tile: error: `M` is no type [TV0117]\n");
+           "prog.tile: error: `M` is not a type [TV0117]\n");
 }
 
 TEST_CASE("all faults are sorted by place and counted") {

@@ -58,7 +58,7 @@ Shape random_smaller(const Shape& shape) {
   return smaller;
 }
 
-/// The same layout with its local digits in another order.
+/// The layout with its local digits in another order.
 RegisterLayout reordered(const RegisterLayout& layout) {
   auto local = layout.local_digits();
   for (std::size_t n = local.size(); n > 1; --n) {

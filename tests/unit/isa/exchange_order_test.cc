@@ -123,7 +123,7 @@ TEST_CASE(
   CHECK(after * 20 < before);
 }
 
-TEST_CASE("of elements that are no multiple of a line, none is moved") {
+TEST_CASE("of elements that are not multiples of a line, none is moved") {
   const auto from = column_spatial({4, 6});
   const auto to = spatial({4, 6});
   REQUIRE(from.ok());

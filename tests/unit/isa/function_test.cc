@@ -26,7 +26,7 @@ std::uint32_t at(UnaryOp op, std::uint32_t x) {
 struct Case {
   UnaryOp op;
   std::function<double(double)> exact;
-  double most_ulp;  ///< as docs/reference/semantics.md says
+  double most_ulp;  ///< bound that docs/reference/arithmetic.md states
 };
 
 const std::vector<Case>& cases() {
@@ -137,7 +137,7 @@ TEST_CASE("the approximate exponential has 13 bits") {
     }
   }
   CHECK(worst < 1.02e-4);
-  CHECK(worst > 1.0e-4);  // as docs/reference/semantics.md says
+  CHECK(worst > 1.0e-4);  // as docs/reference/arithmetic.md says
   for (int n = -126; n <= 127; ++n) {
     CHECK(at(UnaryOp::exp2_approximate, bits(static_cast<float>(n))) == bits(std::ldexp(1.0F, n)));
   }

@@ -104,7 +104,7 @@ TEST_CASE("layouts that are products of factors print as products") {
   }));
 }
 
-TEST_CASE("a layout that is no product prints in unified form") {
+TEST_CASE("a layout that is not a product prints in unified form") {
   // Thread digits want the modes of dimension 0 swapped.
   CHECK(to_string(must(RegisterLayout::make({6}, {2, 3}, {1, 0}, {}))) ==
         "layout([6], [2, 3], [1, 0], [])");

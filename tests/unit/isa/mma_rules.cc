@@ -99,7 +99,7 @@ TEST_CASE("what architectures before sm_80 have") {
   CHECK(!mma_rule({61, false}, f16, f16, f32));
 }
 
-/// Of the architecture that has the family.
+/// The rule of the architecture that has the family.
 MmaRule rule(MmaFamily family, const DType& a, const DType& b, const DType& accumulator,
              MmaScaling scaling = MmaScaling::none) {
   const int sm = family == MmaFamily::tcgen05 ? 100 : family == MmaFamily::wgmma ? 90 : 120;

@@ -107,7 +107,7 @@ class Caster {
     return v < middle(*low, *high) ? low->code : high->code;
   }
 
-  /// Of a magnitude, by search among the values of positive codes.
+  /// Rounds a magnitude, by search among the values of positive codes.
   [[nodiscard]] std::uint64_t magnitude(Real v) const {
     const bool wide = to_.bits > 8;
     const Entry& last = values_.back();

@@ -102,7 +102,7 @@ TEST_CASE("edges of the order") {
   CHECK(apply(BinaryOp::max, f16, 0x7e01, 0xfc00) == 0xfc00);
   CHECK(apply(BinaryOp::max, f16, 0x7e01, 0xfe00) == 0x7fff);
   CHECK(apply(BinaryOp::ne, f8e4m3, 0x7f, 0x7f) == 1);
-  CHECK(apply(BinaryOp::max, f8e5m2, 0x7c, 0x7b) == 0x7c);  // Inf is no sum, so it stays
+  CHECK(apply(BinaryOp::max, f8e5m2, 0x7c, 0x7b) == 0x7c);  // Inf is not a sum, so it stays
   CHECK(apply(BinaryOp::max, tf32, 0x3f801fff, 0x3f800000) == 0x3f800000);
   CHECK(apply(BinaryOp::eq, tf32, 0x3f801fff, 0x3f800000) == 1);
   CHECK(apply(BinaryOp::min, tf32, 0x7f802000, 0xffffffff) == 0x7fffe000);

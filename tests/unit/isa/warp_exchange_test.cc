@@ -150,7 +150,7 @@ TEST_CASE("8 x 8 matrices are transposed by movmatrix") {
   }
 }
 
-TEST_CASE("what leaves its warp, or is no power of two, has no plan") {
+TEST_CASE("what leaves its warp, or is not a power of two, has no plan") {
   const RegisterLayout a = read_layout("spatial(8, 8).local(2, 2)");
   CHECK_FALSE(plan_warp_exchange(a, read_layout("column_spatial(8, 8).local(2, 2)"), 32));
   CHECK_FALSE(plan_warp_exchange(read_layout("spatial(4, 8).local(3, 1)"),

@@ -342,7 +342,7 @@ TEST_CASE("stores of narrow elements are words changed one by one") {
   CHECK(count.transfers == 0);
 }
 
-TEST_CASE("a copy that is no asynchronous one loads and stores") {
+TEST_CASE("a copy that is not an asynchronous one loads and stores") {
   const auto program = load(
       "def f<1>(f16* x_ptr, f16* y_ptr):\n    g = ViewGlobal(x_ptr, shape=[4, 9])\n"
       "    s = AllocateShared(f16, shape=[4, 8])\n"

@@ -1,5 +1,5 @@
 // Every target gives its own bits: operands on which neighbours differ, and targets that are the
-// same, on those and on random ones. What is expected is the table of docs/reference/semantics.md,
+// same, on those and on random ones. What is expected is the table of docs/reference/products.md,
 // Dot, not the rules in isa/numeric/mma_rules.cc.
 #include <doctest/doctest.h>
 

@@ -131,7 +131,7 @@ def f<1>(T* a_ptr, T* b_ptr, f32* c_ptr):
   }
 }
 
-TEST_CASE("a k that is no multiple of 16 uses the instruction of depth 8") {
+TEST_CASE("a k that is not a multiple of 16 uses the instruction of depth 8") {
   const auto program = load(R"(
 def f<1>(f16* a_ptr, f16* b_ptr, f32* c_ptr):
     a = LoadGlobal(ViewGlobal(a_ptr, shape=[16, 24]), layout=local(1, 3).local(2, 1).spatial(8, 4).local(1, 2))

@@ -64,7 +64,7 @@ void check(UnaryOp op, const DType& type, const std::vector<std::uint64_t>& code
   }
 }
 
-/// Of 32 bits: every exponent with significands at their ends, and noise.
+/// Words of 32 bits: every exponent with significands at their ends, and noise.
 std::vector<std::uint64_t> words() {
   std::vector<std::uint64_t> result;
   for (std::uint32_t top = 0; top < 512; ++top) {

@@ -142,7 +142,7 @@ TEST_CASE("neighbours within a byte are different elements") {
   CHECK(memory[0].bytes[0] == 0b11100100);
 }
 
-TEST_CASE("the race that is told does not depend on host threads, nor the fault before it") {
+TEST_CASE("the race that is reported does not depend on host threads, nor the fault before it") {
   const std::string body =
       "    t = AllocateRegister(i32, layout=local(1, 1), init=b)\n"
       "    if b % 7 != 5:\n"

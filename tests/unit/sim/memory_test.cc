@@ -260,7 +260,7 @@ TEST_CASE("elements inside the view but outside of the buffer are one fault with
   CHECK(report.fault->thread == 5);
   REQUIRE(diagnostic.notes.size() == 2);
   CHECK(diagnostic.notes[0].has_span);
-  CHECK(diagnostic.notes[1].message == "met by block [1], thread 5");
+  CHECK(diagnostic.notes[1].message == "in block [1], thread 5");
 }
 
 TEST_CASE("what reaches beyond the buffer: a view's extents, or its strides") {

@@ -44,7 +44,8 @@ double value_of(const DType& type, std::uint64_t code) {
   return isa::to_double(isa::decode(type, code));
 }
 
-/// Of a value that is not zero: where its leading bit stands, but not below the least exponent.
+/// The exponent of a value that is not zero: where its leading bit stands, but not below the least
+/// exponent.
 int exponent_of(const DType& type, double value) {
   return std::max(std::ilogb(value), 1 - type.bias());
 }

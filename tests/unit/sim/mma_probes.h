@@ -10,7 +10,7 @@
 namespace tilevm::sim::probes {
 
 /// Operands and result; `mma_..k8` is the instruction of depth 8, `wg_..` are those of warp groups.
-/// Of the sparse one (`sp_..`) k counts stored products.
+/// In the sparse one (`sp_..`) k counts stored products.
 enum class Kind : std::uint8_t {
   mma_f16_f32,
   mma_f16k8_f32,

@@ -80,7 +80,7 @@ TEST_CASE("a scale that is NaN makes the result NaN") {
     Scales scales(4, ue8m0(0));
     scales[group] = 0xff;
     CHECK(zero.run(0, scales) == 0x7fffffff);
-    // Of ue4m3 the sign does not count.
+    // The sign of ue4m3 does not count.
     for (const std::uint8_t nan : {0x7f, 0xff}) {
       scales.assign(4, 0x38);
       scales[group] = nan;
@@ -115,7 +115,7 @@ TEST_CASE("a group of 16 is summed exactly, and is aligned by its scales alone")
   const Fp4 three = Fp4().set(0, 3, one, one).set(1, 5, one, one | minus).set(2, 0, half, half);
   CHECK(three.run(0, {ue8m0(40), ue8m0(40), ue8m0(7), 0}) == 0x42000000);
   CHECK(three.run(0, {ue8m0(40), ue8m0(40), ue8m0(6), 0}) == 0);
-  // The same with 36 * 2^40: a large sum does not move the last bit.
+  // A case with 36 * 2^40: a large sum does not move the last bit.
   const Fp4 large = Fp4().set(0, 3, six, six).set(1, 5, six, six | minus).set(2, 0, half, half);
   CHECK(large.run(0, {ue8m0(40), ue8m0(40), ue8m0(7), 0}) == 0x42000000);
 }

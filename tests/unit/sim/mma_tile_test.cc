@@ -1,7 +1,9 @@
 // The vector kernel on whole tiles; mma_classes_test.cc compares it with the exact model.
 #include <doctest/doctest.h>
 
+#include <algorithm>
 #include <cstdint>
+#include <utility>
 #include <vector>
 
 #include "sim/mma/mma_model.h"
@@ -149,6 +151,109 @@ TEST_CASE("every level of the kernel equals the model for sparse instructions") 
     ++classes;
   }
   CHECK(classes > 20);
+}
+
+/// A code whose exponent is `least` to `least + span`, one in 16 a zero.
+std::uint32_t code_within(Random& random, const DType& type, int least, int span) {
+  if (random.one_in(16)) return 0;
+  const int highest = (1 << type.exponent_bits) - (type == isa::f8e4m3 ? 1 : 2);
+  const int field = std::clamp(least + random.below(span + 1) + type.bias(), 1, highest);
+  const auto mantissa = static_cast<std::uint32_t>(random.next()) &
+                        ((1U << type.mantissa_bits) - (type == isa::f8e4m3 ? 2U : 1U));
+  const auto sign = static_cast<std::uint32_t>(random.next() & 1) << type.exponent_bits;
+  return ((sign | static_cast<std::uint32_t>(field)) << type.mantissa_bits | mantissa)
+         << type.unused_bits();
+}
+
+/// How many outputs of a level are not the model's, for dense operands and accumulators.
+int count_wrong(const isa::MmaClass& each, const MmaRule& rule, SimdLevel level, int k,
+                const Words& a, const Words& b, const Words& c) {
+  const MmaTile tile(rule, each.a, each.b, k, level);
+  MmaOperandA operand_a;
+  MmaOperandB operand_b;
+  tile.load_a(a.data(), operand_a);
+  tile.load_b(b.data(), 8, operand_b);
+  Words d(c);
+  tile.multiply(operand_a, operand_b, d.data(), d.data());
+  const auto depth = static_cast<std::size_t>(k);
+  std::vector<std::uint64_t> row(depth), column(depth);
+  int wrong = 0;
+  for (std::size_t i = 0; i < d.size(); ++i) {
+    for (std::size_t p = 0; p < depth; ++p) {
+      row[p] = a[p * 16 + i % 16];
+      column[p] = b[i / 16 * depth + p];
+    }
+    wrong += d[i] != mma_reference(rule, each.a, each.b, row, column, c[i]);
+  }
+  return wrong;
+}
+
+// Other tests spread exponents of bf16 and tf32 wider than their products are exact floats.
+TEST_CASE("every level of the kernel equals the model where products are exact floats") {
+  Random random(11);
+  int classes = 0;
+  for (const isa::MmaClass& each : isa::mma_classes()) {
+    if (each.sparse) continue;
+    const MmaRule rule = *mma_rule(each);
+    const int k = each.a.bits == 8 ? 32 : each.a.bits == 32 ? 8 : 16;
+    if (!MmaTile::supports(rule, k)) continue;
+    CAPTURE(instruction_name(each));
+    CAPTURE(to_string(each.target));
+    CAPTURE(to_string(each.a));
+    // The last spans are at the limits of the window, and beyond.
+    for (const auto& [least, span] :
+         {std::pair{-4, 4}, std::pair{-1, 14}, std::pair{-20, 25}, std::pair{-51, 62},
+          std::pair{-50, 63}, std::pair{-56, 10}, std::pair{1, 62}, std::pair{2, 63}}) {
+      for (const int below : {0, 30, 200}) {  // accumulators beside and below the products, and 0
+        Words a(16 * static_cast<std::size_t>(k)), b(8 * static_cast<std::size_t>(k)), c(128);
+        for (std::uint32_t& code : a) code = code_within(random, each.a, least, span);
+        for (std::uint32_t& code : b) code = code_within(random, each.b, least, span);
+        const DType accumulator = each.accumulator;
+        for (std::uint32_t& code : c) {
+          code = below == 200 ? 0 : code_within(random, accumulator, 2 * least - below, 2 * span);
+        }
+        for (const SimdLevel level : simd_levels()) {
+          CAPTURE(to_string(level));
+          CHECK(count_wrong(each, rule, level, k, a, b, c) == 0);
+        }
+      }
+    }
+    ++classes;
+  }
+  CHECK(classes > 30);
+}
+
+TEST_CASE(
+    "tiny accumulators beside products of zero keep their bits, as far as the rule has them") {
+  for (const isa::MmaClass& each : isa::mma_classes()) {
+    if (each.sparse || each.accumulator != isa::f32) continue;
+    const MmaRule rule = *mma_rule(each);
+    const int k = each.a.bits == 8 ? 32 : each.a.bits == 32 ? 8 : 16;
+    if (!MmaTile::supports(rule, k)) continue;
+    Words c;
+    for (const std::uint32_t code : {0U, 1U, 0x3ffU, 0x400U, 0x7fffffU, 0x800000U, 0x0ccccdU,
+                                     0x0cccccccU, 0x0d000001U, 0x0d7fffffU, 0x0e123456U}) {
+      c.insert(c.end(), {code, code | 0x80000000U});
+    }
+    c.resize(128);
+    const Words a(16 * static_cast<std::size_t>(k)), b(8 * static_cast<std::size_t>(k));
+    for (const SimdLevel level : simd_levels())
+      CHECK(count_wrong(each, rule, level, k, a, b, c) == 0);
+  }
+}
+
+TEST_CASE("sums beyond 32 bits are exact too") {
+  for (const std::uint32_t sign : {0U, 0x8000U}) {
+    const isa::MmaClass each{{90, true}, isa::f16, isa::f16, isa::f32};
+    const MmaRule rule = *mma_rule(each);
+    const Words a(256, 0x3fff), b(128, 0x3fff | sign);
+    Words c(128);
+    for (std::size_t i = 0; i < c.size(); ++i) {
+      c[i] = (0x3f000000U + static_cast<std::uint32_t>(i) * 0x00040000U) | sign << 16;
+    }
+    for (const SimdLevel level : simd_levels())
+      CHECK(count_wrong(each, rule, level, 16, a, b, c) == 0);
+  }
 }
 
 }  // namespace

@@ -127,7 +127,7 @@ TEST_CASE("readers must be over before the next writer") {
   CHECK(fault_of("3", body + "        n = AtomicAdd(s, 1, offset=[1])\n" + loads) == race);
 }
 
-TEST_CASE("semaphores are no elements to load and store besides") {
+TEST_CASE("semaphores are not elements to load and store besides") {
   const std::string store =
       "        StoreGlobal(AllocateRegister(i32, layout=local(1)."
       "replicated(32), init=1), s, offset=[0:])\n";

@@ -22,7 +22,7 @@ constexpr const char* program_text = R"(def probed<3>(i32* x_ptr, i32* y_ptr):
 
 /// Every statement that has a value, every loop, and the store.
 isa::ProbePlan plan_for(const isa::VerifiedProgram& program) {
-  isa::ProbePlan plan(isa::Statements(program.kernel(0)).size(), isa::ProbeMode::none);
+  isa::ProbePlan plan(isa::Statements(program.kernel(0)).size());
   isa::for_each_statement(program.kernel(0).body, [&](const isa::Stmt& stmt) {
     const auto* inst = std::get_if<isa::InstStmt>(&stmt.node);
     const bool view = inst != nullptr && std::holds_alternative<isa::ViewGlobal>(inst->inst);
@@ -94,6 +94,42 @@ TEST_CASE("a window holds its blocks and records; the rest is one sum") {
   CHECK(log.blocks[0].count == 7);
   const auto& records = all.blocks[2].records;
   CHECK(log.blocks[0].rest == records[4].sum + records[5].sum + records[6].sum);
+}
+
+TEST_CASE("a loop ends with the records of what it adds up, however it ends") {
+  const auto program = load(R"(def probed<3>(i32* x_ptr, i32* y_ptr):
+    b = BlockIndices()
+    x = LoadGlobal(ViewGlobal(x_ptr, shape=[3, 64]), layout=spatial(32).local(2), offset=[b, 0:])
+    for i in range(2):
+        if i + b > 2:
+            break
+        x = Add(x, x)
+    StoreGlobal(x, ViewGlobal(y_ptr, shape=[3, 64]), offset=[b, 0:])
+)");
+  isa::ProbePlan each = plan_for(program), at_end = each;
+  isa::StmtId loop, sum;
+  isa::for_each_statement(program.kernel(0).body, [&](const isa::Stmt& stmt) {
+    const auto* inst = std::get_if<isa::InstStmt>(&stmt.node);
+    if (std::holds_alternative<isa::ForStmt>(stmt.node)) loop = stmt.id();
+    if (inst != nullptr && std::holds_alternative<isa::Add>(inst->inst)) sum = stmt.id();
+  });
+  at_end.record_after({loop, sum});
+  const isa::ProbeLog a = run_with(program, each, everything),
+                      b = run_with(program, at_end, everything);
+  for (std::size_t block = 0; block < 3; ++block) {
+    std::vector<std::uint64_t> sums, after;
+    for (const auto& record : a.blocks[block].records) {
+      if (record.statement == static_cast<std::uint32_t>(sum.index)) sums.push_back(record.sum);
+    }
+    for (const auto& record : b.blocks[block].records) {
+      if (record.statement == static_cast<std::uint32_t>(sum.index)) after.push_back(record.sum);
+    }
+    CHECK(sums.size() == (block == 2 ? 1 : 2));
+    REQUIRE(after.size() == 1);
+    CHECK(after[0] == sums.back());
+    // The store is the last record of both.
+    CHECK(a.blocks[block].records.back().sum == b.blocks[block].records.back().sum);
+  }
 }
 
 TEST_CASE("of a target the values, the operands and the scalars are kept") {

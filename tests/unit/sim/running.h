@@ -51,7 +51,7 @@ inline Report run(const isa::VerifiedProgram& program, const std::vector<Argumen
   return *std::move(report);
 }
 
-/// The same, which must not fault.
+/// A run that must not fault.
 inline Counters run_well(const isa::VerifiedProgram& program,
                          const std::vector<Argument>& arguments, std::vector<Buffer>& memory,
                          const Options& options = {.threads = 1}) {

@@ -121,7 +121,7 @@ Codes by_model(const isa::MmaRule& rule, const MmaShape& shape, const ScaledCase
   return d;
 }
 
-/// Those that DotScaled uses, and mxf4nvf4 with scales of ue8m0.
+/// The shapes that DotScaled uses, and mxf4nvf4 with scales of ue8m0.
 std::vector<MmaShape> shapes_with_scales() {
   std::vector<MmaShape> shapes = isa::scaled_mma_shapes();
   for (const MmaShape& shape : isa::scaled_mma_shapes()) {

@@ -159,7 +159,7 @@ TEST_CASE("overflow and NaN are counted, not measured") {
   CHECK(seen.output.ulp.max == 0);
 }
 
-TEST_CASE("the real condition chooses, bits and other types begin anew") {
+TEST_CASE("the real condition chooses, bits and other types begin again") {
   // The f16 of 1/3 is less than a third, so the condition holds; without rounding it would not.
   const std::string less =
       "    h = Cast(x, f16)\n    w = Cast(h, f32)\n    y = Where(Lt(w, x), w, Add(x, x))\n";

@@ -1,4 +1,4 @@
-// Shared memory: what reaches other threads, when copies arrive, and who is told of a race.
+// Shared memory: what reaches other threads, when copies arrive, and which races are reported.
 #include <doctest/doctest.h>
 #include <rapidcheck.h>
 
@@ -204,7 +204,7 @@ TEST_CASE("copies that nobody waits for do not gather without end") {
   CHECK(values<std::int32_t>(memory[1]) == numbers(256));
 }
 
-TEST_CASE("a block may end with copies in flight, and the next one begins anew") {
+TEST_CASE("a block may end with copies in flight, and the next one begins without") {
   const auto program = load(
       "def f<3>(i32* x_ptr):\n"
       "    b = BlockIndices()\n"

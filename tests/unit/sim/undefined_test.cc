@@ -51,7 +51,7 @@ TEST_CASE("a print shows defined elements only") {
         "");
 }
 
-TEST_CASE("what is written anew is defined") {
+TEST_CASE("what is written again is defined") {
   CHECK(undefined_in("    a = AllocateRegister(i32, layout=spatial(4, 8).local(4, 2))\n"
                      "    LoadGlobal(gx, out=a)\n"
                      "    StoreGlobal(a, gy)\n") == "");
@@ -92,7 +92,7 @@ TEST_CASE("single elements stay undefined through shared memory, arithmetic and 
 }
 
 TEST_CASE("a conversion of layouts carries each bit") {
-  // Of each thread's 32 bits the upper half is undefined; interleaved, half of every element is.
+  // The upper half of each thread's 32 bits is undefined; interleaved, half of every element is.
   const std::string bits =
       "    s = AllocateShared(u16, shape=[32, 2])\n"
       "    w = AllocateRegister(u16, layout=spatial(32, 1), init=1)\n"

@@ -192,10 +192,11 @@ TEST_CASE("floats are rounded to a float type, and one note says how much") {
   CHECK(made(file, isa::f16, {2, 3}, reader) == Values{"0.1", "0.2", "0.3", "1", "2", "3"});
   REQUIRE(reader.notes().size() == 1);
   const DataNote& note = reader.notes()[0];
-  CHECK(contains(note.message,
-                 "3 of 6 numbers of `a` are no f16 and were rounded to the nearest, by at most "
-                 "4.88e-05 (at [0, 1] 0.2 became 0.199951172); first [0, 0] 0.1 became "
-                 "0.0999755859; --exact refuses them"));
+  CHECK(contains(
+      note.message,
+      "3 of 6 numbers of `a` are not values of f16 and were rounded to the nearest, by at most "
+      "4.88e-05 (at [0, 1] 0.2 became 0.199951172); first [0, 0] 0.1 became "
+      "0.0999755859; --exact refuses them"));
   CHECK(note.count == 3);
   CHECK(note.place.index == isa::Shape{0, 0});
   CHECK(note.place.tensor == "a");
@@ -291,7 +292,7 @@ TEST_CASE("a damaged archive is refused with its fault") {
   CHECK(one_byte(R"({"__metadata__":{"x":[1,-2.5e3,true,null,{},"\ud83d\ude00\n"]},"a":)", "}") ==
         "it was read");
   CHECK(contains(one_byte(R"({"a":)", ""), "bad header: `}` is expected"));
-  CHECK(contains(one_byte("{\"a\xff\":", "}"), "bad header: bytes that are no UTF-8"));
+  CHECK(contains(one_byte("{\"a\xff\":", "}"), "bad header: bytes that are not UTF-8"));
   CHECK(contains(one_byte(R"({"a":)", "}}"), "something follows the object"));
   CHECK(contains(one_byte(R"({"__metadata__":nil,"a":)", "}"), "a value is expected"));
   CHECK(contains(one_byte(R"({"\ud83d":)", "}"), "four digits are expected"));

@@ -30,7 +30,7 @@ struct Edit {
 };
 
 struct Bisected {
-  std::string text;  ///< of the report
+  std::string text;  ///< text of the report
   std::uint64_t block = 0;
   int line = 0;
   std::string mnemonic;
@@ -155,6 +155,30 @@ TEST_CASE("a changed constant of emitted code is found at its statement") {
   };
   check("0x3f000000", "0x42000000", 7, "AllocateRegister", "acc[0, 0], thread 0, place 0");
   check(" n = tv::mul(i, 7)", " n = tv::mul(i, 8)", 9, "", "n, thread 0: 7 in sim, 8 in emu");
+}
+
+TEST_CASE("products that a loop adds up are compared after the loop, as the code makes them") {
+  if (!have_host_compiler()) return;
+  constexpr const char* text = R"(def counts<2>(b1* a_ptr, b1* b_ptr, i32* y_ptr):
+    b = BlockIndices()
+    y = AllocateRegister(i32, layout=local(2, 1).spatial(8, 4).local(1, 2), init=0)
+    for m in range(2):
+        for k in range(3):
+            a = LoadGlobal(ViewGlobal(a_ptr, shape=[16, 256]), layout=column_local(2, 2).spatial(8, 4).local(1, 32))
+            c = LoadGlobal(ViewGlobal(b_ptr, shape=[256, 8]), layout=local(2, 1).column_spatial(4, 8).local(32, 1))
+            Dot(a, c, y, out=y)
+            if k > b:
+                break
+    StoreGlobal(y, ViewGlobal(y_ptr, shape=[2, 16, 8]), offset=[b, 0:, 0:])
+)";
+  const Bisected found = bisect_edit(text, "y[1] += 4u", "y[1] += 5u");
+  CHECK_MESSAGE(found.line == 8, found.text);
+  CHECK(found.mnemonic == "Dot");
+  CHECK_MESSAGE(contains(found.text, "  after the loop in line 4, which adds its products up\n"),
+                found.text);
+  CHECK_FALSE(contains(found.text, "iteration"));
+  CHECK_FALSE(contains(found.text, "reads"));
+  CHECK_FALSE(contains(found.text, "not compared"));
 }
 
 TEST_CASE("a machine access at a wrong address is found, with the place in memory") {

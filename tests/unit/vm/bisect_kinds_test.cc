@@ -54,7 +54,7 @@ std::string elementwise_kernel(std::string_view mnemonic, const std::vector<std:
       mnemonic, parameters, result, loads, operands, bits + bits / 2, 3 + mnemonic.size());
 }
 
-/// The same with the first types that the instruction takes; empty if it takes none of these.
+/// A kernel with the first types that the instruction takes; empty if it takes none of these.
 template <class Inst>
 std::string elementwise_kernel() {
   std::size_t operands = 0;

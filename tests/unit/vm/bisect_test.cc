@@ -272,7 +272,7 @@ TEST_CASE("where not even the sums of all blocks fit, further runs have those of
   CHECK(found.result.left_out.empty());
 }
 
-TEST_CASE("a difference beyond the records that fit is told") {
+TEST_CASE("a difference beyond the records that fit is reported") {
   const std::string late = replaced(long_blocks, "(i % 4 / 2)", "(i / 39)");
   const Found found = bisect_values(late, "0", "1", {.memory = 16 * 32, .threads = 1});
   CHECK_FALSE(found.result.found);
@@ -280,7 +280,7 @@ TEST_CASE("a difference beyond the records that fit is told") {
   CHECK(contains(found.text, "not compared: what block 5 of `longer` does after 31 records\n"));
 }
 
-TEST_CASE("what is not compared when the time is over is told") {
+TEST_CASE("what is not compared when the time is over is reported") {
   using std::chrono::milliseconds;
   const Found sums = bisect_values(short_blocks, "0", "1",
                                    {.memory = 16 * 4, .time = milliseconds{-1}, .threads = 1});
@@ -313,7 +313,7 @@ SUM
                   "SUM", sum);
 }
 
-TEST_CASE("where blocks wait for one another, what a block reads of memory is no culprit") {
+TEST_CASE("where blocks wait for one another, what a block reads of memory is not a culprit") {
   const std::vector<std::string> loads{
       "    sum = LoadGlobal(y, layout=spatial(32).local(2))",
       "    sum = Gather(y, all, dim=0)",

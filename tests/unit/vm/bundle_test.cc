@@ -82,7 +82,7 @@ TEST_CASE("a bundle comes back as it was written") {
   CHECK(read_text(second + "/bundle.json") == read_text((folder / "case") + "/bundle.json"));
 }
 
-TEST_CASE("a bundle is repeated, and another outcome is told") {
+TEST_CASE("a bundle is repeated, and another outcome is reported") {
   const ScratchFolder folder;
   REQUIRE(run_diff(add_options(folder)).status == Exit::ok);
   const BundleRun same = repeat(folder / "case");
@@ -118,7 +118,7 @@ TEST_CASE("folders of somebody else are not written over") {
   options.bundle = folder / ".";  // has add.tile
   const BundleRun refused = run_diff(options);
   CHECK(refused.status == Exit::usage);
-  CHECK(contains(refused.err, "has files and is no bundle"));
+  CHECK(contains(refused.err, "has files and is not a bundle"));
   CHECK(read_text(folder / "add.tile") == add_text);
 
   options.bundle = folder / "case";
@@ -128,7 +128,7 @@ TEST_CASE("folders of somebody else are not written over") {
   CHECK(run_diff(options).status == Exit::usage);  // a damaged one may be something else
 
   options.bundle = folder / "add.tile";
-  CHECK(contains(run_diff(options).err, "is no folder"));
+  CHECK(contains(run_diff(options).err, "is not a folder"));
 }
 
 TEST_CASE("damaged and strange bundles are refused with their part") {

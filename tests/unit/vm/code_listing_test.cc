@@ -67,7 +67,7 @@ TEST_CASE("code: notes of nvdisasm give machine code its line") {
   CHECK(lines[4].line.line == 2);
 }
 
-TEST_CASE("code: texts that are no code give no lines") {
+TEST_CASE("code: texts that are not code give no lines") {
   for (const char* const text :
        {"", "\n\n", "\t.loc\n.loc 1\n.loc x y z\n.file\n.file 1\n",
         "//## File \"\n//## File \"x\"\n/*\n/*00", ".loc 1 2 3, inlined_at"}) {

@@ -18,7 +18,7 @@ using namespace tilevm::vm;
 TEST_CASE("check shows every error of the file and exits with 1") {
   Streams streams(
       "def f<1>(i32* p):\n    g = ViewGlobl(p, shape=[1])\n    h = ViewGlobal(q, shape=[1])\n");
-  CHECK(check({{"-", {}, ""}, false}, streams.io) == Exit::fault);
+  CHECK(check({.program = {"-", {}, ""}}, streams.io) == Exit::fault);
   CHECK(contains(streams.err.str(), "<stdin>:2:9: error:"));
   CHECK(contains(streams.err.str(), "ViewGlobal"));
   CHECK(contains(streams.err.str(), "<stdin>:3:20: error:"));
@@ -27,7 +27,7 @@ TEST_CASE("check shows every error of the file and exits with 1") {
 
 TEST_CASE("check of a good program says so") {
   Streams streams(shift_program);
-  CHECK(check({{"-", {"N=6"}, "sm_80"}, false}, streams.io) == Exit::ok);
+  CHECK(check({.program = {"-", {"N=6"}, "sm_80"}}, streams.io) == Exit::ok);
   CHECK(streams.out.str() == "<stdin>: ok (1 kernel, 0 pipelines, sm_80)\n");
 }
 
@@ -288,7 +288,7 @@ TEST_CASE("every command names the included file, the line and the call of a mis
     CHECK(command(wrong, second.io) == Exit::fault);
     names_both(second.err.str(), "wrong.tile:5");
   };
-  check_both([](const std::string& file, Io& io) { return check({{file, {}, ""}, false}, io); },
+  check_both([](const std::string& file, Io& io) { return check({.program = {file, {}, ""}}, io); },
              Exit::ok);
   check_both(
       [](const std::string& file, Io& io) {

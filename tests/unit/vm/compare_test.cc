@@ -3,6 +3,11 @@
 #include <doctest/doctest.h>
 #include <rapidcheck.h>
 
+#include <cmath>
+#include <cstdint>
+#include <optional>
+#include <vector>
+
 #include "isa/type/bits.h"
 #include "isa/type/number.h"
 #include "vm/data/random.h"
@@ -83,4 +88,55 @@ TEST_CASE("a range goes from -0 to +0, wherever they are") {
   REQUIRE(range);
   CHECK(range->lowest == 2);
   CHECK(range->highest == 0);
+}
+
+namespace {
+
+/// As summarize, by the definition: one element at a time, in doubles.
+Summary plain_summary(const HostTensor& tensor) {
+  Summary summary;
+  std::optional<double> lowest, highest;
+  for (std::size_t k = 0; k < tensor.size(); ++k) {
+    const double value = isa::to_double(isa::decode(tensor.dtype, tensor.code(k)));
+    if (std::isnan(value)) {
+      ++summary.nan;
+      continue;
+    }
+    if (std::isinf(value)) ++summary.inf;
+    const auto before = [](double a, double b) {
+      return a < b || (a == 0 && b == 0 && std::signbit(a) && !std::signbit(b));
+    };
+    if (!summary.range) summary.range = Range{k, k};
+    if (!lowest || before(value, *lowest)) lowest = value, summary.range->lowest = k;
+    if (!highest || before(*highest, value)) highest = value, summary.range->highest = k;
+  }
+  return summary;
+}
+
+}  // namespace
+
+TEST_CASE("a summary of any type, of several blocks, is that of its elements one by one") {
+  for (const isa::DType& type : isa::all_dtypes()) {
+    if (type.is_integer() && type.bits == 64) continue;  // doubles do not tell them apart
+    CAPTURE(isa::to_string(type));
+    for (const std::int64_t size : {1, 7, 5000, 9001}) {
+      HostTensor tensor = *make_tensor(type, {size}, "t");
+      fill_corner(tensor, static_cast<std::uint64_t>(size), "t");
+      const Summary seen = summarize(tensor), wanted = plain_summary(tensor);
+      CHECK(seen.nan == wanted.nan);
+      CHECK(seen.inf == wanted.inf);
+      REQUIRE(seen.range.has_value() == wanted.range.has_value());
+      if (!seen.range) continue;
+      CHECK(seen.range->lowest == wanted.range->lowest);
+      CHECK(seen.range->highest == wanted.range->highest);
+    }
+  }
+}
+
+TEST_CASE("a range tells integers apart that no double does") {
+  const std::uint64_t large = std::uint64_t{1} << 60;
+  const auto range = summarize(tensor_of(isa::signed_int(64), {large + 1, large, large + 2})).range;
+  REQUIRE(range);
+  CHECK(range->lowest == 1);
+  CHECK(range->highest == 2);
 }

@@ -78,7 +78,7 @@ TEST_CASE("debug: any line gets an answer") {
   }
 }
 
-TEST_CASE("debug: words are told apart by their beginnings") {
+TEST_CASE("debug: words are distinguished by their beginnings") {
   std::set<std::string_view> seen;
   for (const Word& word : debug_words()) {
     CAPTURE(word.name);
@@ -166,7 +166,7 @@ TEST_CASE("debug: words of gdb are answered by what does the same here") {
     const auto input = parse_line(word);
     REQUIRE_FALSE(input.ok());
     CHECK(input.error().message.find('`') != std::string::npos);
-    CHECK(input.error().message.find("is no command") == std::string::npos);
+    CHECK(input.error().message.find("is not a command") == std::string::npos);
   }
   for (const std::string word :
        {"stepi", "nexti 3", "advance 12", "backtrace", "frame", "inspect a", "x/8x s[0, 0]", "x s",

@@ -51,7 +51,7 @@ TEST_CASE("bad options of diff say what is meant") {
     return error_of(options);
   };
   CHECK(contains(backends_error("sim"), "write A,B"));
-  CHECK(contains(backends_error("sim,"), "unknown backend"));
+  CHECK(contains(backends_error("sim,"), "unknown engine"));
   CHECK(contains(backends_error("sim,smi"), "did you mean `sim`?"));
   CHECK(contains(backends_error("sim,cuda:O4"), "O0, O1, O2 or O3"));
   CHECK(contains(backends_error("sim,sim:O0"), "has no levels"));
@@ -72,7 +72,7 @@ TEST_CASE("a record comes back as it was written") {
   CHECK(*back == record);
 }
 
-TEST_CASE("what is no record is refused, not believed") {
+TEST_CASE("what is not a record is refused, not believed") {
   CHECK_FALSE(parse_record(""));
   CHECK_FALSE(parse_record("{}"));
   CHECK_FALSE(parse_record("[1]"));

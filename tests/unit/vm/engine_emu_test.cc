@@ -59,7 +59,7 @@ def check<2>(i32* at_ptr, i32* y_ptr):
       CHECK(run(options, streams.io) == Exit::fault);
       CHECK(contains(streams.err.str(), ":7:12: error: assertion failed: no element is there"));
       CHECK(contains(streams.err.str(), fmt::format("element [{}] of `different` is 0", at)));
-      CHECK(contains(streams.err.str(), "met by block [0]"));
+      CHECK(contains(streams.err.str(), "in block [0]"));
     }
   }
 }

@@ -43,11 +43,12 @@ TEST_CASE("several entries without a main need a name, and a wrong name gets a s
   CHECK(resolve_entry(program, "first", {}));
 }
 
-TEST_CASE("scalar parameters take their values from --in and say so when they lack one") {
+TEST_CASE("scalar parameters take their values from --in and say so when one is missing") {
   const isa::VerifiedProgram program = verified(two_kernels);
   CHECK(contains(error_of(resolve_entry(program, "second", {})), "--in n=VALUE"));
-  CHECK(contains(error_of(resolve_entry(program, "second", {{"n=x"}, {}})), "`x` is no i32"));
-  CHECK(contains(error_of(resolve_entry(program, "second", {{"n=2147483648"}, {}})), "is no i32"));
+  CHECK(contains(error_of(resolve_entry(program, "second", {{"n=x"}, {}})), "`x` is not an i32"));
+  CHECK(contains(error_of(resolve_entry(program, "second", {{"n=2147483648"}, {}})),
+                 "is not an i32"));
   const Result<Entry> entry = resolve_entry(program, "second", {{"n=-5"}, {}});
   REQUIRE(entry);
   CHECK(std::get<isa::Scalar>(entry->launches[0].arguments[1]).as_int() == -5);
@@ -148,7 +149,7 @@ TEST_CASE("sizes of a pipeline follow from the shapes of its data") {
   const auto error = [&](const DataOptions& data) {
     return error_of(resolve_entry(program, "", data));
   };
-  // No shape tells a factor, none is known of random data, and half of an odd extent is no size.
+  // No shape tells a factor, none is known of random data, and half of an odd extent is not a size.
   CHECK(error({{"x=" + file}, {}}).ends_with("give it with --in factor=VALUE"));
   CHECK(contains(error({{"x=rand", "factor=2"}, {}}),
                  "give it with --in n=VALUE, or a file for `x`, whose shape tells it"));

@@ -127,7 +127,7 @@ TEST_CASE(
   CHECK_FALSE(check_writable("/dev/fd/" + std::to_string(log)).ok());  // closed
 }
 
-TEST_CASE("a line that a full disk takes in part is taken back, and a torn one is mended") {
+TEST_CASE("a line that a full disk takes in part is taken back, and a torn one is completed") {
   const ScratchFolder folder;
   const std::string path = folder / "records";
   REQUIRE(append_line(path, "{\"a\": 1}\n").ok());
@@ -154,7 +154,7 @@ TEST_CASE("a line that a full disk takes in part is taken back, and a torn one i
   CHECK(text() == "{\"a\": 1}\n{\"d\": 1}\nmy own last line\n{\"e\": 1}\n");
 }
 
-TEST_CASE("what is no readable file is refused without waiting") {
+TEST_CASE("what is not a readable file is refused without waiting") {
   const ScratchFolder folder;
   CHECK(contains(fault_of_reading(folder / "none.npy"), "none.npy`: No such file"));
   CHECK(contains(fault_of_reading(folder.path()), "it is a folder"));

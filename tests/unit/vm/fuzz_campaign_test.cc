@@ -81,7 +81,7 @@ TEST_CASE("a case comes back from its file") {
   const Result<std::string> file = opened(folder / "c").add_case(each, finding);
   REQUIRE(file);
   CHECK(contains(*file, "emu_differs_at_Cast_u4_f16-11.tile"));
-  CHECK(contains(read_text(*file), "--judge FILE --backends sim,emu --target sm_80"));
+  CHECK(contains(read_text(*file), "--judge FILE --engines sim,emu --target sm_80"));
   Result<KeptCase> kept = read_case(*file);
   REQUIRE(kept);
   CHECK(kept->each.seed == 11);

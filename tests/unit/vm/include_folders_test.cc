@@ -87,12 +87,12 @@ TEST_CASE("a link does not lead out of the folder") {
 
 TEST_CASE("absolute paths, devices and the system's files are not included, whatever -I says") {
   CHECK(has(Folder("/etc/passwd").said(), "is outside of the program's own folder"));
-  CHECK(has(Folder("/proc/self/environ").said({"/"}), "is in /proc, whose files are no programs"));
-  CHECK(has(Folder("/dev/zero").said({"/", "/dev"}), "is no file"));
+  CHECK(has(Folder("/proc/self/environ").said({"/"}), "is in /proc, whose files are not programs"));
+  CHECK(has(Folder("/dev/zero").said({"/", "/dev"}), "is not a file"));
   CHECK(has(Folder("/sys/kernel/notes").said({"/"}), "`/sys/kernel/notes` is"));
 }
 
-TEST_CASE("a text that is no file includes from the folders of -I alone") {
+TEST_CASE("a text that is not a file includes from the folders of -I alone") {
   Folder folder("unused.tile");
   folder.write("other/layout.tile", layout);
   const auto text =
@@ -101,7 +101,7 @@ TEST_CASE("a text that is no file includes from the folders of -I alone") {
     const Loaded loaded = load(with_includes(text, "-", folders), {}, *isa::parse_target("sm_90"));
     return render(loaded.diagnostics, *loaded.source, false);
   };
-  CHECK(has(said({}), "this text is no file"));
+  CHECK(has(said({}), "this text is not a file"));
   CHECK_EQ(said({(folder.root() / "other").string()}), "");
 }
 

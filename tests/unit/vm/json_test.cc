@@ -17,13 +17,13 @@ TEST_CASE("every kind of JSON value is written on one line, members in order") {
         R"("half": 0.5, "list": ["x", [], {}]})");
 }
 
-TEST_CASE("numbers that JSON lacks become strings") {
+TEST_CASE("numbers that are not in JSON become strings") {
   CHECK(Json(std::nan("")).text() == R"("nan")");
   CHECK(Json(std::numeric_limits<double>::infinity()).text() == R"("inf")");
   CHECK(Json(-std::numeric_limits<double>::infinity()).text() == R"("-inf")");
 }
 
-TEST_CASE("strings are escaped, and bytes that are no UTF-8 are replaced") {
+TEST_CASE("strings are escaped, and bytes that are not UTF-8 are replaced") {
   CHECK(Json("a\"b\\c\nd\te\x01").text() == R"("a\"b\\c\nd\u0009e\u0001")");
   CHECK(Json("\xc3\xa4\xe2\x82\xac\xf0\x9f\x98\x80").text() ==
         "\"\xc3\xa4\xe2\x82\xac\xf0\x9f\x98\x80\"");

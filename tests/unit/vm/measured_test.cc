@@ -1,4 +1,4 @@
-// The kernels whose times docs/results/benchmarks.md shows, as the compiler makes them.
+// The kernels whose times the notes of docs/results show, as the compiler makes them.
 #include <doctest/doctest.h>
 
 #include <fstream>

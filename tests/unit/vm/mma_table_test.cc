@@ -1,4 +1,4 @@
-// docs/reference/semantics.md against the rules of tensor-core instructions.
+// docs/reference/products.md against the rules of tensor-core instructions.
 #include "vm/fidelity/mma_table.h"
 
 #include <algorithm>
@@ -10,12 +10,12 @@
 using namespace tilevm;
 using namespace tilevm::vm;
 
-TEST_CASE("docs/reference/semantics.md has the tables that the rules make") {
+TEST_CASE("docs/reference/products.md has the tables that the rules make") {
   const std::string page =
-      read_text(std::string(TILEVM_SOURCE_DIR) + "/docs/reference/semantics.md");
+      read_text(std::string(TILEVM_SOURCE_DIR) + "/docs/reference/products.md");
   for (const bool of_dot : {true, false}) {
     const std::string table = fidelity::mma_rules_table(of_dot);
-    CHECK_MESSAGE(contains(page, "\n\n" + table + "\n"), "put into docs/reference/semantics.md:\n"
+    CHECK_MESSAGE(contains(page, "\n\n" + table + "\n"), "put into docs/reference/products.md:\n"
                                                              << table);
   }
 }

@@ -114,10 +114,10 @@ TEST_CASE("a dictionary in another order or style is read") {
   CHECK(parse_npy(file_of(header_of("<u2", "(0, 5)"), {}), "x").ok());
 }
 
-TEST_CASE("a file that is none names what is wrong") {
+TEST_CASE("a file of another kind names what is wrong") {
   CHECK(contains(fault({}), "`x.npy`"));
-  CHECK(contains(fault({}), "it is no .npy file"));
-  CHECK(contains(fault({'P', 'K', 3, 4, 5, 6, 7, 8, 9, 10}), "it is no .npy file"));
+  CHECK(contains(fault({}), "it is not an .npy file"));
+  CHECK(contains(fault({'P', 'K', 3, 4, 5, 6, 7, 8, 9, 10}), "it is not an .npy file"));
   CHECK(contains(fault({0x93, 'N', 'U', 'M', 'P', 'Y', 1}), "it ends inside its header"));
   CHECK(contains(fault(file_of(header_of("<f4", "(1,)"), Bytes(4), 4)), "its format is 4.0"));
   CHECK(contains(fault({0x93, 'N', 'U', 'M', 'P', 'Y', 1, 0, 200, 0, '{'}), "it ends inside"));

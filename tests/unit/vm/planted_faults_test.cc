@@ -139,7 +139,7 @@ std::string describe(const std::vector<Report>& reports) {
   return text;
 }
 
-/// The fault's row of the table in docs/results/benchmarks.md.
+/// The fault's row of the table in docs/results/verified.md.
 std::string table_row(const PlantedFault& fault) {
   return "| `" + fault.program + "` | " + fault.fault + " | " + fault.code + " | `" + fault.line +
          "` |\n";
@@ -171,9 +171,9 @@ TEST_CASE("programs without a planted fault give no report") {
 }
 
 TEST_CASE("the table of planted faults is in the documentation") {
-  const std::string document = read_text("docs/results/benchmarks.md");
+  const std::string document = read_text("docs/results/verified.md");
   std::string table;
   for (const PlantedFault& fault : planted_faults()) table += table_row(fault);
-  CHECK_MESSAGE(document.find(table) != std::string::npos, "docs/results/benchmarks.md lacks\n",
+  CHECK_MESSAGE(document.find(table) != std::string::npos, "docs/results/verified.md misses\n",
                 table);
 }

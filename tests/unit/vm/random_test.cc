@@ -150,3 +150,17 @@ TEST_CASE("large tensors, which several threads fill, have the same elements") {
   }
   CHECK(wrong == 0);
 }
+
+TEST_CASE("rand rounds as Cast does, in every float type") {
+  for (const isa::DType& dtype : isa::all_dtypes()) {
+    if (!dtype.is_float()) continue;
+    const std::uint64_t key = random_key(1, "a_ptr");
+    const Codes codes = rand_codes(dtype, 20'000);
+    std::size_t wrong = 0;
+    for (std::size_t k = 0; k < codes.size(); ++k) {
+      const double value = static_cast<double>(splitmix64(key, k) >> 11) * 0x1p-52 - 1.0;
+      wrong += codes[k] != isa::encode(dtype, isa::number_from(value)) ? 1 : 0;
+    }
+    CHECK_MESSAGE(wrong == 0, isa::to_string(dtype));
+  }
+}

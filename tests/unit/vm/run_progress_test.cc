@@ -16,11 +16,11 @@ TEST_CASE("a line says how many blocks have ended, how fast, and how long it tak
   CHECK(progress_text("f", 10, 1000000, 10.0) ==
         "f: 10 of 1,000,000 blocks, 1 a second, 277.8 h left");
   CHECK(progress_text("f", 0, 1, 100.0) == "f: 0 of 1 blocks, running for 2 min");
-  // Of a launch that has just been seen no rate is known.
+  // The progress of a launch that has just been seen has no rate.
   CHECK(progress_text("f", 5, 10, 1e-7) == "f: 5 of 10 blocks, running for 0 s");
 }
 
-TEST_CASE("blocks that ended before the first look are no rate of their own") {
+TEST_CASE("blocks that ended before the first look are not a rate of their own") {
   isa::Program program;
   program.kernels.emplace_back().name = "f";
   sim::Progress progress;

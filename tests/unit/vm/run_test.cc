@@ -106,7 +106,7 @@ TEST_CASE("what can be mistyped is a usage error that says what there is") {
   RunOptions options = options_for("-");
   options.backend = "simm";
   CHECK(run(options, streams.io) == Exit::usage);
-  CHECK(contains(streams.err.str(), "unknown backend `simm`; did you mean `sim`?"));
+  CHECK(contains(streams.err.str(), "unknown engine `simm`; did you mean `sim`?"));
   options.backend = "emu";
   options.thread_order = "upward";
   CHECK(run(options, streams.io) == Exit::usage);

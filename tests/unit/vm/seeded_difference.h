@@ -11,14 +11,14 @@ namespace tilevm::vm {
 
 /// What one comment asks for, and where the difference then is.
 struct SeededDifference {
-  int line = 0;           ///< of the program
+  int line = 0;           ///< line of the program
   std::string statement;  ///< the line without its indentation, as emitted text quotes it
-  std::string variable;   ///< whose bit is flipped, or empty
-  unsigned bit = 0;       ///< of the thread's share
+  std::string variable;   ///< variable whose bit is flipped, or empty
+  unsigned bit = 0;       ///< bit of the thread's share
   std::string old, by;    ///< what is replaced, if no bit is flipped
   std::size_t thread = 0;
   std::string buffer;    ///< a tensor or `shared`, if the difference is in memory
-  std::size_t byte = 0;  ///< of the word that differs
+  std::size_t byte = 0;  ///< byte of the word that differs
 
   /// Changes the code of the statement in the text of the kernel after `begin`. False: there is no
   /// such statement, or nothing that can be replaced.

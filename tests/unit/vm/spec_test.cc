@@ -97,7 +97,7 @@ TEST_CASE("a misspelt word is met with the word that was meant") {
   CHECK(contains(fault("rnad:1"), "did you mean `rand`?"));
   CHECK(contains(fault("zero"), "did you mean `zeros`?"));
   CHECK(contains(fault("code:x.npy"), "did you mean `codes`?"));
-  CHECK(contains(fault("f17[4]=zeros"), "`f17` in `f17[4]=zeros` is no type; did you mean `f1"));
+  CHECK(contains(fault("f17[4]=zeros"), "`f17` in `f17[4]=zeros` is not a type; did you mean `f1"));
   CHECK(contains(fault("weights.bin"), "FILE.npy, FILE.npz[:ARRAY]"));
 }
 
@@ -151,7 +151,7 @@ TEST_CASE("a value that the type does not hold is refused with its range") {
   CHECK(contains(made("full:70000", isa::f16, {1}).at(0), "is not an f16"));
   CHECK(contains(made("full:inf", isa::f8e4m3, {1}).at(0), "is not an f8e4m3"));
   CHECK(contains(made("full:2", isa::bipolar(2), {1}).at(0), "(the odd numbers of -3..3)"));
-  CHECK(contains(made("full:1x", isa::f16, {1}).at(0), "is no number"));
+  CHECK(contains(made("full:1x", isa::f16, {1}).at(0), "is not a number"));
 }
 
 TEST_CASE("numbers of a file must be representable, and the first that is not is named") {

@@ -145,7 +145,7 @@ TEST_CASE("a search goes round the best points that it has") {
   CHECK(best == 10);  // one of 7776 points, which 300 random ones have with a chance of 4 %
 }
 
-TEST_CASE("a search begins with the points that it is told, and gives none twice") {
+TEST_CASE("a search begins with the points that it is given, and gives none twice") {
   Points points = points_of();
   const auto wanted = points.space().index_of("T=128 V=1 W=2");
   REQUIRE(wanted);

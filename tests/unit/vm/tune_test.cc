@@ -189,7 +189,7 @@ TEST_CASE("with a time limit a point is proved before the search goes on") {
   CHECK(worker.calls("diff") >= 1);
 }
 
-TEST_CASE("the clock of a search runs from when it is told") {
+TEST_CASE("the clock of a search runs from a given moment") {
   const Worker worker("*) answer 7 ;;");
   SearchSettings settings = worker.settings();
   settings.time_limit = 1000;
@@ -251,7 +251,7 @@ TEST_CASE("a file that holds something else is not taken for results") {
   const std::string path = write_text(folder / "notes.txt", "one\ntwo\n");
   const Result<Trials> trials = read_trials(path, here);
   REQUIRE_FALSE(trials);
-  CHECK(contains(trials.error().message, "line 2, is no result of `tilevm tune`"));
+  CHECK(contains(trials.error().message, "line 2, is not a result of `tilevm tune`"));
   CHECK(read_trials(folder / "none", here)->empty());
 }
 

@@ -100,7 +100,7 @@ TEST_CASE("the first and the worst element are named with both bit patterns") {
   const std::string text = text_of(run);
   CHECK(contains(text, "x_ptr: different, 1 of 16 elements (sim against cuda)"));
   CHECK(contains(text, "first [1, 2]: 0x00000006 (6) against 0x00001000 (4096)"));
-  CHECK(run.verdict.agreement.suspect.empty());  // two voices are no vote
+  CHECK(run.verdict.agreement.suspect.empty());  // two voices are not vote
 }
 
 TEST_CASE("a level of the optimiser that stands alone is named") {
@@ -126,7 +126,7 @@ TEST_CASE("the others that stand alone are suspected of what only they have") {
   CHECK(contains(find_suspect(four, Groups{{0, 1, 3}, {2}}), "`cuda:O0` stands alone"));
 }
 
-TEST_CASE("permuted values are told from wrong ones, with the rule where it is simple") {
+TEST_CASE("permuted values are distinguished from wrong ones, with the rule where it is simple") {
   const auto rule_of = [](Place place) {
     const SeedRun run = run_told({{"sim", in_order()}, {"cuda", numbers(std::move(place))}});
     CHECK(run.verdict.kind() == SeedVerdict::Kind::permuted);
@@ -211,15 +211,15 @@ TEST_CASE("JSON of a seed says the verdict, who agrees and what became of each e
 }
 
 TEST_CASE("names of backends carry a level") {
-  const Result<BackendName> name = parse_backend("cuda:O2");
+  const Result<EngineName> name = parse_engine("cuda:O2");
   REQUIRE(name);
   CHECK(name->engine == "cuda");
   CHECK(name->level == 2);
   CHECK(name->text() == "cuda:O2");
-  CHECK(parse_backends("sim,cuda,cuda:O0")->size() == 3);
+  CHECK(parse_engines("sim,cuda,cuda:O0")->size() == 3);
   for (const char* wrong :
        {"cuda:", "cuda:O", "cuda:O4", "cuda:0", "cuda:O0:O1", "sim:O0", ":O0"}) {
     CAPTURE(wrong);
-    CHECK_FALSE(parse_backend(wrong));
+    CHECK_FALSE(parse_engine(wrong));
   }
 }

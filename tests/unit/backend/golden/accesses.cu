@@ -41,7 +41,7 @@ TV_KERNEL(32) accesses_kernel(tv::u8* p, tv::u8* q, tv::u8* r) {
 #line 9
       const tv::u32 to_x0_ = 0, to_x1_ = l_ * 4, to_x2_ = 0;
 #line 9
-      tv::copy_async<16>(s + (to_at_ ^ tv::bytes<16>(tv::swizzle<3, 3,
+      tv::cp_async<16>(s + (to_at_ ^ tv::bytes<16>(tv::swizzle<3, 3,
           3>(to_x2_ + to_x1_ * 64 + to_x0_ * 1024))) + tv::bytes<16>(tv::swizzle<3, 3,
           3>(to_i2_ + to_i1_ * 64 + to_i0_ * 1024)), at_ + tv::bytes<16>(i0_ * 64 + i1_), 16);
     }
@@ -62,16 +62,16 @@ TV_KERNEL(32) accesses_kernel(tv::u8* p, tv::u8* q, tv::u8* r) {
 #line 10
       const tv::u32 to_i0_ = 0, to_i1_ = l_ * 512;
 #line 10
-      tv::copy_async<16>(to_at_ + tv::bytes<8>(to_i1_ + to_i0_ * 1024),
+      tv::cp_async<16>(to_at_ + tv::bytes<8>(to_i1_ + to_i0_ * 1024),
           at_ + tv::bytes<8>(i0_ * 1024 + i1_), 16);
     }
   }
   // CopyAsyncCommitGroup()
 #line 11
-  tv::copy_async_commit();
+  tv::cp_async_commit_group();
   // CopyAsyncWaitGroup(0)
 #line 12
-  tv::copy_async_wait<0>();
+  tv::cp_async_wait_group<0>();
   // Synchronize()
 #line 13
   tv::synchronize();
@@ -92,7 +92,7 @@ TV_KERNEL(32) accesses_kernel(tv::u8* p, tv::u8* q, tv::u8* r) {
 #line 14
       const tv::u32 x0_ = 0, x1_ = 0, x2_ = l_ * 16;
 #line 14
-      tv::load_matrices<4,
+      tv::ldmatrix<4,
           false>(a + l_ * 4,
           s + (at_ ^ tv::bytes<16>(tv::swizzle<3, 3,
           3>(x2_ + x1_ * 64 + x0_ * 1024))) + tv::bytes<16>(tv::swizzle<3, 3,
@@ -118,7 +118,7 @@ TV_KERNEL(32) accesses_kernel(tv::u8* p, tv::u8* q, tv::u8* r) {
 #line 15
       const tv::u32 x0_ = 0, x1_ = 0, x2_ = l_ * 16;
 #line 15
-      tv::load_matrices<4,
+      tv::ldmatrix<4,
           true>(b + l_ * 4,
           s + (at_ ^ tv::bytes<16>(tv::swizzle<3, 3,
           3>(x2_ + x1_ * 64 + x0_ * 1024))) + tv::bytes<16>(tv::swizzle<3, 3,
@@ -159,7 +159,7 @@ TV_KERNEL(32) accesses_kernel(tv::u8* p, tv::u8* q, tv::u8* r) {
 #line 18
       const tv::u32 x0_ = 0, x1_ = 0, x2_ = l_ * 16;
 #line 18
-      tv::store_matrices<4,
+      tv::stmatrix<4,
           false>(s + (at_ ^ tv::bytes<16>(tv::swizzle<3, 3,
           3>(x2_ + x1_ * 64 + x0_ * 1024))) + tv::bytes<16>(tv::swizzle<3, 3,
           3>(i2_ + i1_ * 64 + i0_ * 1024)), a + l_ * 4);
