@@ -36,7 +36,9 @@ struct CudaKernel {
   std::int64_t threads = 1;
   std::int64_t shared_bytes = 0;   ///< bytes of dynamic shared memory
   std::int64_t barrier_bytes = 0;  ///< bytes of static shared memory, before the dynamic
-  bool stores_replicas = false;    ///< some elements are stored by all threads that hold them
+  /// Whether the program itself orders its warps, by groups and barriers: the simulator checks how.
+  bool orders_itself = false;
+  bool stores_replicas = false;  ///< some elements are stored by all threads that hold them
   std::vector<CudaParameter> parameters;
   std::vector<Remark> remarks;  ///< about its instructions, in the order of the text
 

@@ -61,7 +61,7 @@ class AccessEmission {
   void write_combinations(isa::ReduceOp op) {
     const isa::DType& dtype = plan_.mapping.dtype;
     const auto& layout = kernel_.type<isa::RegisterType>(access_.tile).layout;
-    const std::string first = first_holder(layout);
+    const std::string first = first_holder(kernel_.thread(), layout);
     write([] {},
           [&] {
             if (!first.empty()) out().open_plain(fmt::format("if ({})", first));
@@ -251,8 +251,8 @@ class PrefetchEmission {
     CodeWriter& out = kernel_.out;
     const std::int64_t count = isa::element_count(plan_.pieces);
     const std::string_view type = count < std::int64_t{1} << 31 ? "tv::u32" : "tv::u64";
-    out.open_plain(fmt::format("for ({} piece_ = tv::thread(); piece_ < {}; piece_ += {})", type,
-                               count, kernel_.threads()));
+    out.open_plain(fmt::format("for ({} piece_ = {}; piece_ < {}; piece_ += {})", type,
+                               kernel_.thread(), count, kernel_.threads()));
     std::string test, offset;
     for (std::size_t d = 0; d < plan_.placement.dimensions.size(); ++d) {
       const auto& dimension = plan_.placement.dimensions[d];

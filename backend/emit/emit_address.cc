@@ -45,7 +45,7 @@ void AddressEmission::declare_indices(std::string_view letter, F&& value) {
 
 /// The thread's share of an index.
 std::string AddressEmission::thread_share(std::size_t dim) const {
-  return share("tv::thread()", kernel_.threads(), side_.threads, static_cast<int>(dim));
+  return share(kernel_.thread(), kernel_.threads(), side_.threads, static_cast<int>(dim));
 }
 
 void AddressEmission::declare_base() {

@@ -40,7 +40,8 @@ class CopyEmission {
                                plan_.count));
     const bool cut = pieces < plan_.count * kernel_.threads();
     if (cut || plan_.by_piece || inst_.index) {
-      out.line(fmt::format("const tv::u32 piece_ = tv::thread() + l_ * {};", kernel_.threads()));
+      out.line(
+          fmt::format("const tv::u32 piece_ = {} + l_ * {};", kernel_.thread(), kernel_.threads()));
     }
     if (cut) out.line(fmt::format("if (piece_ >= {}) break;", pieces));
     from_.declare_access();
@@ -103,11 +104,11 @@ class CopyEmission {
     const isa::RegisterLayout& layout = index_type().layout;
     std::vector<isa::RegisterLayout::Term> replicas = layout.replica_terms();
     for (auto& term : replicas) term.dim = 0, term.stride = 1;
-    const std::string copies = share("tv::thread()", layout.num_threads(), replicas, 0);
+    const std::string copies = share(kernel_.thread(), layout.num_threads(), replicas, 0);
     std::string number;
     for (int d = 0; d < layout.rank(); ++d) {
       const std::string own =
-          sum(share("tv::thread()", layout.num_threads(), layout.thread_terms(), d),
+          sum(share(kernel_.thread(), layout.num_threads(), layout.thread_terms(), d),
               share("l_", layout.num_locals(), layout.local_terms(), d));
       number = scaled(number, layout.shape()[static_cast<std::size_t>(d)], own);
     }
@@ -119,7 +120,7 @@ class CopyEmission {
         layout.num_locals(), stored_bits(), number.empty() ? "0" : number, index_type().dtype.bits,
         kernel_.name(inst_.index->var)));
     if (!copies.empty()) kernel_.out.close();
-    kernel_.out.line("tv::synchronize();");
+    kernel_.synchronize();
   }
 
   /// "(number) * extent + own".

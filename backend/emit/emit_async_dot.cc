@@ -119,9 +119,4 @@ void emit_form(const ProductWait& form, const isa::InstStmt&, KernelEmission& ke
   }
 }
 
-template <>
-void emit_plain(const isa::FenceProxyAsync&, const isa::InstStmt&, KernelEmission& kernel) {
-  kernel.out.line("tv::fence_proxy_async();");
-}
-
 }  // namespace tilevm::backend

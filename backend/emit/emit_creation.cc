@@ -27,13 +27,14 @@ std::string initial_code(const isa::Expr& value, const isa::DType& dtype, Kernel
 }
 
 /// The row-major number of the element at place l_, with or without the thread's part.
-std::string element_number(const isa::RegisterLayout& layout, bool of_thread) {
+std::string element_number(const isa::RegisterLayout& layout, bool of_thread,
+                           const KernelEmission& kernel) {
   std::string number = "0";
   for (int d = 0; d < layout.rank(); ++d) {
     const auto extent = layout.shape()[static_cast<std::size_t>(d)];
     if (extent == 1) continue;
     const std::string thread =
-        of_thread ? share("tv::thread()", layout.num_threads(), layout.thread_terms(), d) : "";
+        of_thread ? share(kernel.thread(), layout.num_threads(), layout.thread_terms(), d) : "";
     const std::string index =
         sum(thread, share("l_", layout.num_locals(), layout.local_terms(), d));
     number = number == "0" ? index : fmt::format("({}) * {} + {}", number, extent, index);
@@ -42,8 +43,9 @@ std::string element_number(const isa::RegisterLayout& layout, bool of_thread) {
 }
 
 /// The number of the value that the element at local index l_ takes, in parentheses if it is a sum.
-std::string value_number(const isa::RegisterLayout& layout, bool of_thread) {
-  const std::string number = element_number(layout, of_thread);
+std::string value_number(const isa::RegisterLayout& layout, bool of_thread,
+                         const KernelEmission& kernel) {
+  const std::string number = element_number(layout, of_thread, kernel);
   return number.find(' ') == std::string::npos ? number : "(" + number + ")";
 }
 
@@ -102,7 +104,7 @@ void emit_plain(const isa::Iota& inst, const isa::InstStmt& stmt, KernelEmission
   kernel.out.open_plain();
   const std::string start = inst.start ? kernel.index(inst.start->value) : "0";
   const std::string thread =
-      share("tv::thread()", layout.num_threads(), layout.thread_terms(), dim);
+      share(kernel.thread(), layout.num_threads(), layout.thread_terms(), dim);
   kernel.out.line(fmt::format("const tv::Code<{0}> first_ = static_cast<tv::Code<{0}>>({1});",
                               dtype.bits, sum(start, thread)));
   kernel.out.open_plain(
@@ -147,7 +149,7 @@ void emit_form(const ListedElements& form, const isa::InstStmt& stmt, KernelEmis
   kernel.out.open_plain();
   kernel.out.line(fmt::format("const tv::Code<{}> codes_[] = {{{}}};", type.dtype.bits,
                               fmt::join(codes, ", ")));
-  const std::string number = value_number(type.layout, !form.by_local);
+  const std::string number = value_number(type.layout, !form.by_local, kernel);
   put_codes(fmt::format("codes_[{} % {}]", number, codes.size()), stmt, kernel);
   kernel.out.close();
 }
@@ -156,7 +158,7 @@ template <>
 void emit_form(const ComputedElements& form, const isa::InstStmt& stmt, KernelEmission& kernel) {
   const auto& type = kernel.type<isa::RegisterType>(stmt.results[0]);
   const auto count = static_cast<std::int64_t>(initial_values(stmt).size());
-  std::string number = value_number(type.layout, true);
+  std::string number = value_number(type.layout, true, kernel);
   if (type.layout.size() > count) number += fmt::format(" % {}", count);
   kernel.declare_tile(stmt);
   kernel.out.open_plain();

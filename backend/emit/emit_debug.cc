@@ -11,12 +11,14 @@ namespace {
 
 /// "if (..) ", or "" if every place of every thread is shown: the thread must be the first that
 /// holds the element, and the element among those that are shown.
-std::string shown_only(const isa::PrintSite& site, const isa::RegisterLayout& layout) {
+std::string shown_only(const isa::PrintSite& site, const isa::RegisterLayout& layout,
+                       const KernelEmission& kernel) {
   std::string text;
   const auto require = [&](std::string&& condition) {
     text += (text.empty() ? "if (" : " && ") + condition;
   };
-  if (std::string first = first_holder(layout); !first.empty()) require(std::move(first));
+  if (std::string first = first_holder(kernel.thread(), layout); !first.empty())
+    require(std::move(first));
   for (std::size_t d = 0; d < site.shape.size(); ++d) {
     if (site.shown[d] != site.shape[d]) require(fmt::format("p{}_ < {}", d, site.shown[d]));
   }
@@ -29,7 +31,7 @@ void emit_indices(const isa::PrintSite& site, const isa::RegisterLayout& layout,
   for (std::size_t d = 0; d < site.shape.size(); ++d) {
     const int dim = static_cast<int>(d);
     const std::string thread =
-        share("tv::thread()", layout.num_threads(), layout.thread_terms(), dim);
+        share(kernel.thread(), layout.num_threads(), layout.thread_terms(), dim);
     const std::string local = share("l_", layout.num_locals(), layout.local_terms(), dim);
     kernel.out.line(fmt::format("const tv::u32 p{}_ = tv::shown_place<{}, {}>({});", d,
                                 site.shape[d], site.shown[d], sum(thread, local)));
@@ -48,7 +50,7 @@ void emit_tile(const isa::PrintSite& site, isa::VarId var, KernelEmission& kerne
     if (stride != 1) number += fmt::format(" * {}", stride);
   }
   kernel.out.line(fmt::format("{}tv::store<{}>(record_, {}, tv::get<{}>({}, l_));",
-                              shown_only(site, layout), site.element_bytes * 8,
+                              shown_only(site, layout, kernel), site.element_bytes * 8,
                               number.empty() ? "0" : number, site.dtype.bits, kernel.name(var)));
   kernel.out.close();
 }

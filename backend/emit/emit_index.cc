@@ -28,10 +28,10 @@ std::string share(std::string_view x, std::int64_t bound, const Terms& terms, in
   return text;
 }
 
-std::string first_holder(const isa::RegisterLayout& layout) {
+std::string first_holder(std::string_view thread, const isa::RegisterLayout& layout) {
   std::string text;
   for (const auto& term : layout.replica_terms()) {
-    text += fmt::format("{}tv::thread() / {} % {} == 0", text.empty() ? "" : " && ", term.divisor,
+    text += fmt::format("{}{} / {} % {} == 0", text.empty() ? "" : " && ", thread, term.divisor,
                         term.size);
   }
   return text;

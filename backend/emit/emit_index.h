@@ -17,7 +17,7 @@ namespace tilevm::backend {
 
 /// Whether the thread is the first that holds its elements: "tv::thread() / 4 % 2 == 0", or "" if
 /// every thread is.
-[[nodiscard]] std::string first_holder(const isa::RegisterLayout& layout);
+[[nodiscard]] std::string first_holder(std::string_view thread, const isa::RegisterLayout& layout);
 
 /// "a + b", without what is empty or zero.
 [[nodiscard]] std::string sum(const std::string& a, const std::string& b);

@@ -65,6 +65,8 @@ KernelEmission::KernelEmission(const SelectedProgram& program, int kernel, NameT
     const bool in_memory = barrier.kind == MachineBarrier::Kind::mbarrier;
     if (in_memory) result_.barrier_bytes += barrier.stages * barrier_bytes;
   }
+  result_.barrier_bytes += info().barrier_stages * barrier_bytes;
+  result_.orders_itself = info().has_groups() || !info().barriers.empty();
   result_.remarks = describe(program_, selected_, machine_);
   add_parameters();
 }
@@ -107,7 +109,9 @@ std::string KernelEmission::signature() const {
         fmt::format("{}{} {}", parameters.empty() ? "" : ", ",
                     scalar ? scalar_type(parameter.scalar) : "tv::u8*", parameter_name(parameter));
   }
-  const std::string resident = kernel_.resident > 1 ? fmt::format(", {}", kernel_.resident) : "";
+  // Registers that groups give back and take are those of the launch, whose bound says how many.
+  const bool bounded = kernel_.resident > 1 || info().launch_registers > 0;
+  const std::string resident = bounded ? fmt::format(", {}", kernel_.resident) : "";
   return fmt::format("TV_KERNEL({}{}) {}({})", result_.threads, resident, result_.entry,
                      parameters);
 }
@@ -165,7 +169,18 @@ std::string KernelEmission::target(VarId var, bool declares, std::string_view ty
 void KernelEmission::begin_exchange() {
   out.line("tv::u8* const at_ = shared_ + exchange_;");
   out.line(fmt::format("exchange_ = {} - exchange_;",
-                       2 * info().exchange_offset + info().exchange_bytes));
+                       2 * info().exchange_offset_of(group_) + info().exchange_bytes));
+}
+
+void KernelEmission::begin_exchanges() {
+  if (info().exchange_bytes == 0) return;
+  out.plain(fmt::format("tv::u32 exchange_ = {};", info().exchange_offset_of(group_)));
+}
+
+void KernelEmission::synchronize() {
+  if (group_ == 0) return out.line("tv::synchronize();");
+  out.line(fmt::format("tv::named_barrier_sync<{}, {}>();", group().named_barrier.value_or(0),
+                       group().threads));
 }
 
 void KernelEmission::declare_tile(const isa::InstStmt& stmt) {
@@ -196,8 +211,9 @@ void KernelEmission::run() {
     out.plain(fmt::format("TV_SHARED(shared_, {});", shared_alignment()));
   }
   declare_results();
-  if (info().exchange_bytes > 0) {
-    out.plain(fmt::format("tv::u32 exchange_ = {};", info().exchange_offset));
+  begin_exchanges();
+  if (info().barrier_stages > 0) {
+    out.plain(fmt::format("TV_BARRIERS(barriers_, {});", info().barrier_stages));
   }
   write(machine_.begin);
   if (!info().prints.empty()) out.plain("tv::Printer print_ = tv::printer(prints_);");
@@ -273,6 +289,8 @@ void KernelEmission::write(const MachineNode& node) {
     write(*loop, *node.stmt);
   } else if (const auto* branch = std::get_if<MachineBranch>(&node.node)) {
     write(*branch, *std::get_if<isa::IfStmt>(&node.stmt->node));
+  } else if (const auto* fork = std::get_if<MachineFork>(&node.node)) {
+    write(*fork, *std::get_if<isa::ForkStmt>(&node.stmt->node));
   } else if (const auto* scalar = std::get_if<isa::ScalarStmt>(&node.stmt->node)) {
     write(*scalar);
   } else if (const auto* leave = std::get_if<isa::BreakStmt>(&node.stmt->node)) {
@@ -381,6 +399,50 @@ void KernelEmission::write(const MachineBranch& branch, const isa::IfStmt& stmt)
     write(branch.otherwise);
   }
   out.close();
+}
+
+/// Each warp runs the part of its group and passes the others.
+void KernelEmission::write(const MachineFork& machine_fork, const isa::ForkStmt& fork) {
+  const std::int32_t outer = group_;
+  for (std::size_t i = 1; i < info().groups.size(); ++i) {
+    const isa::ThreadGroup& each = info().groups[i];
+    if (each.fork != fork.id) continue;
+    group_ = static_cast<std::int32_t>(i);
+    write_group(fork, fork.groups[each.position].span, machine_fork.groups[each.position]);
+  }
+  group_ = outer;
+}
+
+void KernelEmission::write_group(const isa::ForkStmt& fork, Span span, const MachineBlock& body) {
+  const isa::ThreadGroup& made = group();
+  quote_source(span, 1);
+  if (made.elects) {
+    // The warp meets again behind the part of its thread: later instructions are for whole warps.
+    out.open(fmt::format("if (tv::warp_number() == {}u)", made.first_warp()));
+    out.open("if (tv::elect_sync())");
+    write(body);
+    out.close();
+    out.line("tv::synchronize_warp();");
+    out.close();
+    return;
+  }
+  const std::int64_t end = made.first_warp() + made.warps();
+  out.open(fmt::format("if (tv::is_warp_in<{}, {}>())", made.first_warp(), end));
+  set_registers(made, true);
+  out.line(fmt::format("const tv::u32 thread_ = tv::thread() - {}u;", made.first_thread));
+  begin_exchanges();
+  write(body);
+  const bool is_last = !kernel_.body.empty() && kernel_.body.back().id() == fork.id;
+  if (!is_last) set_registers(made, false);
+  out.close();
+}
+
+/// A group takes its registers as it begins, and has those of the launch again as it ends.
+void KernelEmission::set_registers(const isa::ThreadGroup& made, bool begins) {
+  if (!made.registers || *made.registers == info().launch_registers) return;
+  const bool grows = (*made.registers > info().launch_registers) == begins;
+  out.line(fmt::format("tv::setmaxnreg<{}, {}>();",
+                       begins ? *made.registers : info().launch_registers, grows));
 }
 
 void KernelEmission::write(const isa::BreakStmt&) { out.line("break;"); }

@@ -48,7 +48,18 @@ class KernelEmission {
 
   [[nodiscard]] const isa::VerifiedProgram& program() const { return program_; }
   [[nodiscard]] const SelectedKernel& selected() const { return selected_; }
-  [[nodiscard]] std::int64_t threads() const { return result_.threads; }
+  /// How many threads run the statements that are written now.
+  [[nodiscard]] std::int64_t threads() const {
+    return group_ == 0 ? result_.threads : group().threads;
+  }
+  /// The number of the thread among them.
+  [[nodiscard]] std::string_view thread() const { return group_ == 0 ? "tv::thread()" : "thread_"; }
+  /// The group of warps that runs them.
+  [[nodiscard]] const isa::ThreadGroup& group() const {
+    return info().groups[static_cast<std::size_t>(group_)];
+  }
+  /// Writes a barrier of these threads.
+  void synchronize();
   [[nodiscard]] const isa::KernelInfo& info() const { return program_.info(result_.kernel); }
   [[nodiscard]] const isa::Kernel& definition() const { return kernel_; }
   [[nodiscard]] const std::string& name(isa::VarId var) const {
@@ -115,6 +126,10 @@ class KernelEmission {
   void write_loop(const CountedLoop& form, const isa::ForStmt& loop, const MachineBlock& body);
   void write(const MachineBranch& branch, const isa::IfStmt& stmt);
   void write(const isa::ScalarStmt& stmt);
+  void write(const MachineFork& machine_fork, const isa::ForkStmt& fork);
+  void write_group(const isa::ForkStmt& fork, Span span, const MachineBlock& body);
+  void set_registers(const isa::ThreadGroup& group, bool begins);
+  void begin_exchanges();
   void write(const isa::BreakStmt&);
   void write(const isa::ContinueStmt&);
 
@@ -126,6 +141,7 @@ class KernelEmission {
   std::vector<isa::VarId> async_results_;  ///< tiles that products write after their statements
   const isa::ProbePlan& probes_;           ///< empty if there are none
   CudaKernel result_;
+  std::int32_t group_ = 0;  ///< in KernelInfo::groups: whose statements are written now
 };
 
 /// Writes an instruction in the form that was selected for it.

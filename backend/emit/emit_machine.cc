@@ -49,7 +49,7 @@ class OpPrinter {
   }
   void operator()(const PublishPhases&) const { out_.line("bulk_.known = bulk_.done;"); }
   void operator()(const MarkSplit&) const { out_.line("bulk_.split = bulk_.made;"); }
-  void operator()(const BlockSync&) const { out_.line("tv::synchronize();"); }
+  void operator()(const BlockSync&) const { kernel_.synchronize(); }
   void operator()(const NamedSync& sync) const {
     out_.line(fmt::format("tv::barrier_sync<{}>();", threads(sync.barrier)));
   }

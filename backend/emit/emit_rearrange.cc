@@ -146,10 +146,10 @@ void emit_form(const ExchangedElements& form, const isa::InstStmt& stmt, KernelE
   kernel.declare_tile(stmt);
   kernel.out.open_plain();
   kernel.begin_exchange();
-  const auto copies = [](const RegisterLayout& layout) {
+  const auto copies = [&](const RegisterLayout& layout) {
     std::vector<RegisterLayout::Term> terms = layout.replica_terms();
     for (auto& term : terms) term.dim = 0, term.stride = 1;
-    return share("tv::thread()", layout.num_threads(), terms, 0);
+    return share(kernel.thread(), layout.num_threads(), terms, 0);
   };
   const std::string loop =
       fmt::format("TV_UNROLL for (int l_ = 0; l_ < {}; ++l_)", from.num_locals());
@@ -158,7 +158,7 @@ void emit_form(const ExchangedElements& form, const isa::InstStmt& stmt, KernelE
   for (int d = 0; d < from.rank(); ++d) {
     kernel.out.line(
         fmt::format("const tv::u32 i{}_ = {};", d,
-                    sum(share("tv::thread()", from.num_threads(), from.thread_terms(), d),
+                    sum(share(kernel.thread(), from.num_threads(), from.thread_terms(), d),
                         share("l_", from.num_locals(), from.local_terms(), d))));
   }
   kernel.out.line(fmt::format("tv::store<{}>(at_, {}, tv::get<{}>({}, l_));", bits,
@@ -166,8 +166,8 @@ void emit_form(const ExchangedElements& form, const isa::InstStmt& stmt, KernelE
                               kernel.name(form.source)));
   kernel.out.close();
   if (!copies(from).empty()) kernel.out.close();
-  kernel.out.line("tv::synchronize();");
-  const std::string own = share("tv::thread()", to.num_threads(), order.threads, 0);
+  kernel.synchronize();
+  const std::string own = share(kernel.thread(), to.num_threads(), order.threads, 0);
   kernel.out.line(fmt::format("const tv::u32 own_ = {};", own.empty() ? "0" : own));
   kernel.out.open_plain(fmt::format("TV_UNROLL for (int l_ = 0; l_ < {}; ++l_)", to.num_locals()));
   const std::string next = place_of(fmt::format("own_ + l_ * {}", order.holders), order, kernel);
@@ -222,7 +222,7 @@ void emit_form(const ShuffledElements& form, const isa::InstStmt& stmt, KernelEm
   kernel.out.line(fmt::format("constexpr int to_[] = {{{}}};", fmt::join(plan.to, ", ")));
   kernel.out.line(fmt::format("constexpr int shift_[] = {{{}}};", fmt::join(plan.shifts, ", ")));
   if (!plan.transposes) {
-    kernel.out.line("const tv::u32 lane_ = tv::thread() % 32;");
+    kernel.out.line(fmt::format("const tv::u32 lane_ = {} % 32;", kernel.thread()));
     kernel.out.line(fmt::format("const tv::u32 base_ = {};", base_lane(plan)));
   }
   if (steps > 1) kernel.out.open_plain("TV_UNROLL for (int h_ = 0; h_ < 2; ++h_)");

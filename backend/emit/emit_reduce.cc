@@ -32,7 +32,7 @@ std::string thread_digits(Terms terms, bool plain, const KernelEmission& kernel)
     term.dim = 0;
     if (plain) term.stride = 1;
   }
-  const std::string text = share("tv::thread()", kernel.threads(), terms, 0);
+  const std::string text = share(kernel.thread(), kernel.threads(), terms, 0);
   return text.empty() ? "0" : text;
 }
 
@@ -98,7 +98,7 @@ class ReduceEmission {
       const auto extent = layout.shape()[static_cast<std::size_t>(dim)];
       if (extent == 1) continue;
       const std::string index =
-          sum(share("tv::thread()", layout.num_threads(), layout.thread_terms(), dim),
+          sum(share(kernel_.thread(), layout.num_threads(), layout.thread_terms(), dim),
               share(place, layout.num_locals(), layout.local_terms(), dim));
       number = number == "0" ? index : fmt::format("({}) * {} + {}", number, extent, index);
     }
@@ -141,7 +141,7 @@ class ReduceEmission {
     }
     write_loop(kernel_, plan_.results, put);
     if (!exchange.copies.empty()) kernel_.out.close();
-    kernel_.out.line("tv::synchronize();");
+    kernel_.synchronize();
     std::string sizes;
     for (const isa::ReductionStep& step : exchange.steps) {
       sizes = fmt::format(", {}{}", step.size, sizes);  // the last step first
@@ -260,7 +260,7 @@ class ScanEmission {
                            "sizeof(Order_::Value), all_[l_]);",
                            through.slots, through.slots * level.size));
     if (!through.copies.empty()) kernel_.out.close();
-    kernel_.out.line("tv::synchronize();");
+    kernel_.synchronize();
     kernel_.out.line(fmt::format("tv::scan_threads<{}, {}>(acc_, all_, at_, slot_, digit_);", sizes,
                                  through.slots));
     kernel_.out.close();

@@ -57,6 +57,8 @@ class Phases {
   /// Each phase takes `arrivals`.
   void make(unsigned barrier, unsigned arrivals = 1);
   [[nodiscard]] bool knows(unsigned barrier) const { return all_.contains(barrier); }
+  /// An arrival at the current phase.
+  [[nodiscard]] Mbarrier::Trap arrive(unsigned barrier) { return all_.at(barrier).state.arrive(); }
   /// An arrival at the current phase, which from then on also waits for so many bytes.
   [[nodiscard]] Mbarrier::Trap expect(unsigned barrier, unsigned bytes);
   void begin(unsigned barrier, const CopyUnderWay& copy, SeededNumbers& numbers);

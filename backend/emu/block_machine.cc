@@ -208,7 +208,7 @@ std::string BlockMachine::describe_waiting() const {
   const auto words = [](const Thread& thread) {
     if (thread.state == State::ended) return std::string("ended");
     if (thread.state == State::waits_for_phase) {
-      return fmt::format("wait for copies in bulk in line {}", thread.line);
+      return fmt::format("wait for a phase of a memory barrier in line {}", thread.line);
     }
     return fmt::format("wait at {} in line {}", name_of(static_cast<int>(thread.meeting)),
                        thread.line);

@@ -35,8 +35,8 @@ struct Operations {
   void (*touched)(Lane* lane, const unsigned char* address, unsigned bytes, Touch touch);
   void (*synchronize)(Lane* lane, unsigned line);
   void (*synchronize_warp)(Lane* lane, unsigned line);
-  /// Barrier 1 for `threads` threads; without `waits` the thread only arrives.
-  void (*split_barrier)(Lane* lane, unsigned threads, bool waits, unsigned line);
+  /// A named barrier for `threads` threads; without `waits` the thread only arrives.
+  void (*named_barrier)(Lane* lane, unsigned number, unsigned threads, bool waits, unsigned line);
   /// The value of lane 0 of the warp.
   unsigned (*from_first)(Lane* lane, unsigned value, unsigned line);
   /// The value of another lane of the warp.
@@ -66,7 +66,8 @@ struct Operations {
                    unsigned valid);
   void (*cp_async_commit_group)(Lane* lane);
   void (*cp_async_wait_group)(Lane* lane, unsigned pending);
-  void (*mbarrier_init)(Lane* lane, unsigned barrier);
+  void (*mbarrier_init)(Lane* lane, unsigned barrier, unsigned arrivals);
+  void (*mbarrier_arrive)(Lane* lane, unsigned barrier, unsigned line);
   void (*mbarrier_arrive_expect_tx)(Lane* lane, unsigned barrier, unsigned bytes);
   void (*mbarrier_wait_parity)(Lane* lane, unsigned barrier, unsigned phase, unsigned line);
   void (*cp_async_bulk)(Lane* lane, unsigned char* to, const unsigned char* from, unsigned bytes,

@@ -90,8 +90,8 @@ struct LaneOperations {
     if (block.meet_warp(lane, Meeting::synchronize_warp, line)) block.release_warp(lane);
   }
 
-  static void split_barrier(emu::Lane* lane, unsigned threads, bool waits, unsigned line) {
-    constexpr unsigned number = 1;  // 0 is that of all threads (PTX ISA, barrier)
+  static void named_barrier(emu::Lane* lane, unsigned number, unsigned threads, bool waits,
+                            unsigned line) {
     BlockMachine& block = BlockMachine::of(lane);
     // The instruction is aligned: the threads of a warp execute it together.
     if (block.meet_warp(lane, Meeting::named_barrier, line)) {
@@ -108,8 +108,10 @@ struct LaneOperations {
     const unsigned warp = lane->thread / warp_size;
     block.operands_[warp].values[lane->thread % warp_size] = value;
     if (block.meet_warp(lane, Meeting::from_first, line)) block.release_warp(lane);
-    // No lane brings the next value before all have met there, which this one has not.
-    return block.operands_[warp].values[0];
+    const unsigned result = block.operands_[warp].values[0];
+    // Lanes meet once more, so that none brings its next value before all have this one.
+    if (block.meet_warp(lane, Meeting::from_first, line)) block.release_warp(lane);
+    return result;
   }
 
   /// The lanes meet once more, so that none brings its next value before all have this one.
@@ -290,7 +292,7 @@ struct LaneOperations {
     if (block.order_) block.order_->wait_for_pieces(lane->thread, pending);
   }
 
-  static void mbarrier_init(emu::Lane* lane, unsigned barrier) {
+  static void mbarrier_init(emu::Lane* lane, unsigned barrier, unsigned arrivals) {
     BlockMachine& block = BlockMachine::of(lane);
     if (barrier < lane->barriers || barrier % 8 != 0 || barrier + 8 > lane->shared.size) {
       block.stop(lane, EmuFault::Kind::memory,
@@ -299,7 +301,7 @@ struct LaneOperations {
                              barrier, lane->barriers),
                  0);
     }
-    block.phases_.make(barrier);
+    block.phases_.make(barrier, arrivals);
     if (block.order_) {
       block.order_->make_mbarrier(lane->thread, barrier, __builtin_return_address(0));
     }
@@ -332,6 +334,14 @@ struct LaneOperations {
             fmt::format("a memory barrier cannot wait for {} bytes: it counts to 2^20 - 1", bytes),
             0);
     }
+  }
+
+  static void mbarrier_arrive(emu::Lane* lane, unsigned barrier, unsigned line) {
+    check_barrier(lane, barrier, line);
+    BlockMachine& block = BlockMachine::of(lane);
+    if (block.phases_.arrive(barrier) == Mbarrier::Trap::none) return;
+    block.stop(lane, EmuFault::Kind::divergence,
+               "a thread arrives at a phase of a memory barrier that takes no arrival more", line);
   }
 
   static void mbarrier_wait_parity(emu::Lane* lane, unsigned barrier, unsigned phase,
@@ -400,7 +410,7 @@ struct LaneOperations {
       .touched = touched,
       .synchronize = synchronize,
       .synchronize_warp = synchronize_warp,
-      .split_barrier = split_barrier,
+      .named_barrier = named_barrier,
       .from_first = from_first,
       .shfl_idx_warp = shfl_idx_warp,
       .elect = elect,
@@ -416,6 +426,7 @@ struct LaneOperations {
       .cp_async_commit_group = cp_async_commit_group,
       .cp_async_wait_group = cp_async_wait_group,
       .mbarrier_init = mbarrier_init,
+      .mbarrier_arrive = mbarrier_arrive,
       .mbarrier_arrive_expect_tx = mbarrier_arrive_expect_tx,
       .mbarrier_wait_parity = mbarrier_wait_parity,
       .cp_async_bulk = cp_async_bulk,

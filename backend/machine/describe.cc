@@ -81,6 +81,8 @@ class MachineRemarks {
       } else if (const auto* branch = std::get_if<MachineBranch>(&node.node)) {
         for (const MachineBlock& arm : branch->arms) add(arm);
         add(branch->otherwise);
+      } else if (const auto* fork = std::get_if<MachineFork>(&node.node)) {
+        for (const MachineBlock& group : fork->groups) add(group);
       } else if (node.stmt != nullptr) {
         for (std::string& text : words_of(node)) words_[node.source()].push_back(std::move(text));
       }

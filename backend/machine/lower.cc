@@ -50,6 +50,11 @@ class Lowering {
     result.otherwise = lower(branch.otherwise);
     to.push_back({&stmt, std::move(result)});
   }
+  void append(MachineBlock& to, const isa::Stmt& stmt, const isa::ForkStmt& fork) {
+    MachineFork result;
+    for (const isa::WarpGroup& group : fork.groups) result.groups.push_back(lower(group.body));
+    to.push_back({&stmt, std::move(result)});
+  }
   void append(MachineBlock& to, const isa::Stmt& stmt, const isa::ScalarStmt&) {
     to.push_back({&stmt, MachineScalar{}});
   }

@@ -62,6 +62,8 @@ MachineBlock rewrite(MachineBlock block, const Rewrite& f) {
     } else if (auto* branch = std::get_if<MachineBranch>(&node.node)) {
       for (MachineBlock& arm : branch->arms) arm = rewrite(std::move(arm), f);
       branch->otherwise = rewrite(std::move(branch->otherwise), f);
+    } else if (auto* fork = std::get_if<MachineFork>(&node.node)) {
+      for (MachineBlock& group : fork->groups) group = rewrite(std::move(group), f);
     }
     f(result, std::move(node));
   }

@@ -162,6 +162,11 @@ struct MachineBranch {
   std::vector<MachineBlock> arms{};
   MachineBlock otherwise{};
 };
+/// Groups of warps of the program, in the order of isa::ForkStmt::groups: each warp runs the block
+/// of its group.
+struct MachineFork {
+  std::vector<MachineBlock> groups{};
+};
 /// A statement that touches no memory and is not an instruction: an assignment to a scalar, break,
 /// continue.
 struct MachineScalar {};
@@ -169,7 +174,8 @@ struct MachineScalar {};
 struct MachineNode {
   /// Statement that it came from; null at the kernel's begin and end.
   const isa::Stmt* stmt = nullptr;
-  std::variant<MachineOp, MachineGuard, MachineLoop, MachineBranch, MachineScalar> node{};
+  std::variant<MachineOp, MachineGuard, MachineLoop, MachineBranch, MachineFork, MachineScalar>
+      node{};
 
   [[nodiscard]] isa::StmtId source() const { return stmt == nullptr ? isa::StmtId{} : stmt->id(); }
 };
@@ -194,6 +200,8 @@ void for_each_node(Block& block, F&& f) {
     } else if (auto* branch = std::get_if<MachineBranch>(&node.node)) {
       for (auto& arm : branch->arms) for_each_node(arm, f);
       for_each_node(branch->otherwise, f);
+    } else if (auto* fork = std::get_if<MachineFork>(&node.node)) {
+      for (auto& group : fork->groups) for_each_node(group, f);
     }
   }
 }

@@ -53,6 +53,8 @@ class RecordPlacement {
     } else if (auto* branch = std::get_if<MachineBranch>(&node.node)) {
       for (MachineBlock& arm : branch->arms) arm = place(std::move(arm));
       branch->otherwise = place(std::move(branch->otherwise));
+    } else if (auto* fork = std::get_if<MachineFork>(&node.node)) {
+      for (MachineBlock& group : fork->groups) group = place(std::move(group));
     }
     return node;
   }

@@ -3,7 +3,7 @@
 // Bulk copies access memory through the async proxy, stores through the generic one (PTX ISA,
 // proxies). So a store to memory that a bulk copy may overwrite or read later is followed by a
 // fence. Copies in pieces are stores that end with a wait. Products of warp groups read through the
-// async proxy, too: programs fence their own stores (FenceProxyAsync), and the waits for copies in
+// async proxy, too: programs fence their own stores (FenceProxy), and the waits for copies in
 // pieces that bring operands are fenced here.
 #include <algorithm>
 #include <vector>

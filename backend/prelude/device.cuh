@@ -391,29 +391,43 @@ TV_FN void cp_async_wait_group() {
 TV_FN u32 warp_number() { return __shfl_sync(0xffffffffu, threadIdx.x / 32, 0); }
 /// True in one thread of the warp. All of its threads must come here together.
 TV_FN bool elect_sync() {
+#if __CUDA_ARCH__ < 900
+  return threadIdx.x % 32 == 0;
+#else
   u32 leads;
   asm volatile("{\n.reg .pred leads;\nelect.sync _|leads, 0xffffffff;\nselp.u32 %0, 1, 0, leads;\n}"
                : "=r"(leads));
   return leads != 0;
+#endif
 }
 /// Where memory barriers lie.
 TV_FN u32 barrier_address(const u64* barriers) {
   return static_cast<u32>(__cvta_generic_to_shared(barriers));
 }
-/// Makes a memory barrier whose phases each wait for one arrival and the bytes that it expects.
-TV_FN void mbarrier_init(u32 barrier) {
-  asm volatile("mbarrier.init.shared::cta.b64 [%0], 1;" ::"r"(barrier) : "memory");
+/// Makes a memory barrier whose phases each wait for so many arrivals and the bytes that these expect.
+TV_FN void mbarrier_init(u32 barrier, u32 arrivals = 1) {
+  asm volatile("mbarrier.init.shared::cta.b64 [%0], %1;" ::"r"(barrier), "r"(arrivals) : "memory");
 }
 /// Lets copies see the memory barriers that this thread made.
-TV_FN void fence_proxy_async_shared() { asm volatile("fence.proxy.async.shared::cta;" ::: "memory"); }
+TV_FN void fence_proxy_async_shared() {
+#if __CUDA_ARCH__ >= 900
+  asm volatile("fence.proxy.async.shared::cta;" ::: "memory");
+#endif
+}
 /// The one arrival at a barrier's phase, which from then on also waits for so many bytes.
 TV_FN void mbarrier_arrive_expect_tx(u32 barrier, u32 bytes) {
   asm volatile("mbarrier.arrive.expect_tx.shared::cta.b64 _, [%0], %1;" ::"r"(barrier), "r"(bytes)
                : "memory");
 }
+/// An arrival at a memory barrier's phase.
+TV_FN void mbarrier_arrive(u32 barrier) {
+  u64 state;
+  asm volatile("mbarrier.arrive.shared::cta.b64 %0, [%1];" : "=l"(state) : "r"(barrier) : "memory");
+}
 /// Waits for a memory barrier's phase. Phases have numbers, of which the instruction compares the
 /// last bit.
 TV_FN void mbarrier_wait_parity(u32 barrier, u32 phase) {
+#if __CUDA_ARCH__ >= 900
   asm volatile(
       "{\n"
       ".reg .pred done;\n"
@@ -422,6 +436,16 @@ TV_FN void mbarrier_wait_parity(u32 barrier, u32 phase) {
       "}" ::"r"(barrier),
       "r"(phase % 2)
       : "memory");
+#else
+  asm volatile(
+      "{\n"
+      ".reg .pred done;\n"
+      "again: mbarrier.test_wait.parity.shared::cta.b64 done, [%0], %1;\n"
+      "@!done bra again;\n"
+      "}" ::"r"(barrier),
+      "r"(phase % 2)
+      : "memory");
+#endif
 }
 /// Copies n bytes, a multiple of 16, to places that are multiples of 16, for the group that is
 /// being made (bulk.cuh). The phase of its barrier counts them as they come; the caller does, too.
@@ -442,14 +466,39 @@ TV_FN void cp_async_bulk(const Groups& bulk, u8* to, const u8* from, u64 policy)
       "l"(__cvta_generic_to_global(from)), "r"(n), "r"(bulk.barrier(bulk.made)), "l"(policy)
       : "memory");
 }
-/// Barrier 1 of the block, for so many threads in whole warps: some wait, others only arrive.
+/// Whether this warp is one of [first, end): the same in all of its threads, which come here together.
+template <int first, int end>
+TV_FN bool is_warp_in() {
+  const u32 warp = warp_number();
+  return (first == 0 || warp >= static_cast<u32>(first)) && warp < static_cast<u32>(end);
+}
+/// A named barrier of the block (PTX ISA, barrier), for so many threads in whole warps: some wait,
+/// others only arrive.
+template <int number, int threads>
+TV_FN void named_barrier_sync() {
+  asm volatile("barrier.cta.sync.aligned %0, %1;" ::"n"(number), "n"(threads) : "memory");
+}
+template <int number, int threads>
+TV_FN void named_barrier_arrive() {
+  asm volatile("barrier.cta.arrive.aligned %0, %1;" ::"n"(number), "n"(threads) : "memory");
+}
+/// Barrier 1, at which producer warps wait and the others arrive.
 template <int threads>
 TV_FN void barrier_sync() {
-  asm volatile("barrier.cta.sync.aligned 1, %0;" ::"n"(threads) : "memory");
+  named_barrier_sync<1, threads>();
 }
 template <int threads>
 TV_FN void barrier_arrive() {
-  asm volatile("barrier.cta.arrive.aligned 1, %0;" ::"n"(threads) : "memory");
+  named_barrier_arrive<1, threads>();
+}
+/// The threads of a warp group have so many registers from now on (PTX ISA, setmaxnreg).
+template <int count, bool grows>
+TV_FN void setmaxnreg() {
+  if constexpr (grows) {
+    asm volatile("setmaxnreg.inc.sync.aligned.u32 %0;" ::"n"(count));
+  } else {
+    asm volatile("setmaxnreg.dec.sync.aligned.u32 %0;" ::"n"(count));
+  }
 }
 /// What this thread stored before, and tells others by a barrier, is there for their bulk copies and
 /// for products of warp groups.

@@ -274,7 +274,12 @@ TV_FN bool elect_sync(TV_LINE) { return lane()->operations->elect(lane(), line);
 TV_FN u32 barrier_address(const u64* barriers) {
   return shared_distance(reinterpret_cast<const u8*>(barriers));
 }
-TV_FN void mbarrier_init(u32 barrier) { lane()->operations->mbarrier_init(lane(), barrier); }
+TV_FN void mbarrier_init(u32 barrier, u32 arrivals = 1) {
+  lane()->operations->mbarrier_init(lane(), barrier, arrivals);
+}
+TV_FN void mbarrier_arrive(u32 barrier, TV_LINE) {
+  lane()->operations->mbarrier_arrive(lane(), barrier, line);
+}
 TV_FN void fence_proxy_async_shared() { lane()->operations->fence_proxy(lane()); }
 TV_FN void mbarrier_arrive_expect_tx(u32 barrier, u32 bytes) {
   lane()->operations->mbarrier_arrive_expect_tx(lane(), barrier, bytes);
@@ -291,14 +296,30 @@ template <int n, class Groups>
 TV_FN void cp_async_bulk(const Groups& bulk, u8* to, const u8* from, u64) {
   cp_async_bulk<n>(bulk, to, from);
 }
+template <int first, int end>
+TV_FN bool is_warp_in(TV_LINE) {
+  const u32 warp = warp_number(line);
+  return warp >= static_cast<u32>(first) && warp < static_cast<u32>(end);
+}
+template <int number, int threads>
+TV_FN void named_barrier_sync(TV_LINE) {
+  lane()->operations->named_barrier(lane(), number, threads, true, line);
+}
+template <int number, int threads>
+TV_FN void named_barrier_arrive(TV_LINE) {
+  lane()->operations->named_barrier(lane(), number, threads, false, line);
+}
 template <int threads>
 TV_FN void barrier_sync(TV_LINE) {
-  lane()->operations->split_barrier(lane(), threads, true, line);
+  named_barrier_sync<1, threads>(line);
 }
 template <int threads>
 TV_FN void barrier_arrive(TV_LINE) {
-  lane()->operations->split_barrier(lane(), threads, false, line);
+  named_barrier_arrive<1, threads>(line);
 }
+/// An emulated thread has all the registers that it needs.
+template <int count, bool grows>
+TV_FN void setmaxnreg() {}
 TV_FN void fence_proxy_async() { lane()->operations->fence_proxy(lane()); }
 
 // Products of warp groups.

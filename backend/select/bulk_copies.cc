@@ -204,6 +204,8 @@ void select_bulk_copies(Selection& selection) {
   constexpr int first_with_bulk_copies = 90;
   const isa::Target& target = selection.program.target();
   if (target.sm < first_with_bulk_copies || selection.info.num_threads % 32 != 0) return;
+  // Warps that run their own parts do not meet where groups of bulk copies are counted.
+  if (selection.info.has_groups() || !selection.info.barriers.empty()) return;
   const std::int64_t groups = group_count(selection);
   const std::int64_t shared = selection.info.shared_footprint + groups * barrier_bytes;
   if (shared > isa::max_shared_bytes(target)) return;

@@ -100,6 +100,8 @@ std::optional<HoistSite> hoist_site(StmtId id, Selection& selection) {
 void hoist_addresses(Selection& selection) {
   if (selection.info.num_threads % 32 != 0) return;
   selection.statements.for_each([&](StmtId id) {
+    // Threads of a group have other numbers.
+    if (selection.info.group_of[id] != 0) return;
     if (trip_count(selection.statements, id) < long_trip_count) return;
     const auto found = hoist_site(id, selection);
     if (!found) return;

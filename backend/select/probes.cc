@@ -69,6 +69,8 @@ void place_probes(Selection& selection) {
   isa::ProbePlan& plan = selection.result.probes;
   plan = isa::ProbePlan(forms.size());
   isa::for_each_statement(selection.kernel.body, [&](const isa::Stmt& stmt) {
+    if (selection.info.group_of[stmt.id()] != 0)
+      return;  // threads of a block make a record together
     plan[stmt.id()] = mode_of(stmt, selection.kernel, forms[stmt.id()]);
   });
   for (const DeferredSum& sum : selection.result.deferred) {

@@ -43,6 +43,7 @@ class Counter {
     add(counts, count(node.body));
   }
   void visit(const ast::While& node, Counts& counts) { add(counts, count(node.body)); }
+  void visit(const ast::With& node, Counts& counts) { add(counts, count(node.body)); }
   void visit(const ast::If& node, Counts& counts) {
     Counts most;
     const auto take = [&](const ast::Block& body) {

@@ -57,6 +57,7 @@ class BodyBinder final : public Emitter {
   void bind_stmt(const ast::ExprStmt& stmt, Span span);
   void bind_stmt(const ast::For& stmt, Span span);
   void bind_stmt(const ast::While& stmt, Span span);
+  void bind_stmt(const ast::With& stmt, Span span);
   void bind_stmt(const ast::If& stmt, Span span);
   void bind_stmt(const ast::Break&, Span span);
   void bind_stmt(const ast::Continue&, Span span);

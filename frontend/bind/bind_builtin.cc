@@ -193,6 +193,8 @@ class BuiltinBinder {
       if (name_ == "shape_of") return Value{std::move(extents)};
       if (name_ == "dtype_of") return Value{view->dtype};
     }
+    const auto* barrier = std::get_if<isa::BarrierType>(&type);
+    if (barrier != nullptr && name_ == "shape_of") return Value{list_of({barrier->stages})};
     const auto* pointer = std::get_if<isa::PointerType>(&type);
     if (pointer != nullptr && name_ == "dtype_of") return Value{pointer->dtype};
     scope_.diagnostics.error(

@@ -37,6 +37,9 @@ class SlotBinder {
   bool bind(const ast::Expr& expr, isa::PointerOperand& slot) {
     return bind_variable(expr, slot.var, Wanted::pointer);
   }
+  bool bind(const ast::Expr& expr, isa::BarrierOperand& slot) {
+    return bind_variable(expr, slot.var, Wanted::barrier);
+  }
   bool bind(const ast::Expr& expr, isa::DType& slot) {
     const auto type = bind_dtype(expr, scope_);
     if (type) slot = *type;

@@ -19,7 +19,7 @@ namespace {
 
 constexpr std::size_t deepest_call = 64;
 
-constexpr std::array<std::string_view, 8> kinds{"tile",   "shared", "view",   "pointer",
+constexpr std::array<std::string_view, 9> kinds{"tile",   "shared", "view",   "pointer", "barrier",
                                                 "scalar", "dtype",  "layout", "list"};
 
 /// Whether a value is of the kind that a function names.
@@ -30,6 +30,7 @@ bool is_of_kind(const Value& value, std::string_view kind, const VariableScope& 
     if (kind == "tile") return std::holds_alternative<isa::RegisterType>(type);
     if (kind == "shared") return std::holds_alternative<isa::SharedType>(type);
     if (kind == "view") return std::holds_alternative<isa::GlobalType>(type);
+    if (kind == "barrier") return std::holds_alternative<isa::BarrierType>(type);
     return kind == "pointer" && std::holds_alternative<isa::PointerType>(type);
   }
   const ValueKind of = kind_of(value);

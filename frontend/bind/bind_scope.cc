@@ -232,6 +232,8 @@ bool is_wanted(const isa::Type& type, Wanted wanted) {
       return std::holds_alternative<isa::GlobalType>(type);
     case Wanted::pointer:
       return std::holds_alternative<isa::PointerType>(type);
+    case Wanted::barrier:
+      return std::holds_alternative<isa::BarrierType>(type);
     case Wanted::dtype:
     case Wanted::layout:
     case Wanted::list:

@@ -176,7 +176,8 @@ enum class Wanted : std::uint8_t {
   tile,
   shared,
   view,
-  pointer
+  pointer,
+  barrier
 };
 
 /// The names that an expression may use. `variables` is null where only constants are permitted,

@@ -249,6 +249,7 @@ class ProgramPrinter {
   void write(const ast::ExprStmt& n, Span span, int depth);
   void write(const ast::For& n, Span span, int depth);
   void write(const ast::While& n, Span span, int depth);
+  void write(const ast::With& n, Span span, int depth);
   void write(const ast::If& n, Span span, int depth);
   void write(const ast::Break&, Span span, int depth) { word("break", span, depth); }
   void write(const ast::Continue&, Span span, int depth) { word("continue", span, depth); }
@@ -484,6 +485,15 @@ void ProgramPrinter::conditional(std::string_view word, const ast::Expr& conditi
 
 void ProgramPrinter::write(const ast::While& n, Span span, int depth) {
   conditional("while", n.condition, span, depth);
+  block(n.body, depth + 1);
+}
+
+void ProgramPrinter::write(const ast::With& n, Span span, int depth) {
+  Line line(comments_);
+  line.text("with " + n.group.text);
+  line.expressions.arguments(n.args);
+  line.text(":");
+  finish(line, span, depth, true);
   block(n.body, depth + 1);
 }
 

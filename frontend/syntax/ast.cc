@@ -26,6 +26,7 @@ auto parts(const Assign& n) { return std::tie(n.targets, n.index, n.value); }
 auto parts(const ExprStmt& n) { return std::tie(n.value); }
 auto parts(const For& n) { return std::tie(n.variables, n.range, n.list, n.body); }
 auto parts(const While& n) { return std::tie(n.condition, n.body); }
+auto parts(const With& n) { return std::tie(n.group, n.args, n.body); }
 auto parts(const IfArm& n) { return std::tie(n.condition, n.body); }
 auto parts(const If& n) { return std::tie(n.arms, n.else_body); }
 auto parts(const Break&) { return std::tie(); }

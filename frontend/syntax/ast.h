@@ -223,6 +223,13 @@ struct While {
   Block body;
 };
 
+/// `with group(args):`, the part of a group of warps.
+struct With {
+  Identifier group;
+  std::vector<Argument> args;
+  Block body;
+};
+
 /// `if condition:` or `elif condition:` with its body. `span` covers the header.
 struct IfArm {
   Expr condition;
@@ -246,7 +253,8 @@ struct Return {
   std::vector<Expr> values;
 };
 
-using StmtNode = std::variant<Assign, ExprStmt, For, While, If, Break, Continue, Pass, Return>;
+using StmtNode =
+    std::variant<Assign, ExprStmt, For, While, With, If, Break, Continue, Pass, Return>;
 
 /// `span` covers the statement, of a compound one its header line only. `blank_before` says that
 /// an empty line was directly before it.

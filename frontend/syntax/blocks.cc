@@ -19,6 +19,8 @@ template <>
 constexpr bool opens_block<ast::For> = true;
 template <>
 constexpr bool opens_block<ast::While> = true;
+template <>
+constexpr bool opens_block<ast::With> = true;
 
 class Assembler {
  public:

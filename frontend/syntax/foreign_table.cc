@@ -123,7 +123,7 @@ void add_arithmetic(Words& table) {
                   call<isa::DotAsync>("a, b, acc, out=acc"), name<isa::DotAsyncCommitGroup>(),
                   name<isa::DotAsyncWaitGroup>()));
   add(table, {"fence_proxy_async", "fence_view_async_shared"},
-      fmt::format("it is {}", call<isa::FenceProxyAsync>("")));
+      fmt::format("it is {}", call<isa::FenceProxy>("")));
   add(table, {"dot_scaled"},
       fmt::format("a product of scaled tiles is {}", name<isa::DotScaled>()));
   add(table, {"expf", "__expf"},

@@ -666,6 +666,23 @@ const auto return_line_def = keyword("return") >> -(!x3::eoi >> must[expression]
 const auto set_condition = [](auto& context) { x3::_val(context).condition = expr_of(context); };
 const Rule<struct WhileTag, ast::While> while_line = "`while`";
 const auto while_line_def = keyword("while") >> must[expression][set_condition] >> must[colon];
+const Rule<struct WithTag, ast::With> with_line = "`with`";
+const Rule<struct GroupNameTag, ast::Identifier> group_name =
+    "a group of warps, such as `warps(0, 4)`";
+const auto group_name_def = name;
+const Rule<struct FirstGroupArgumentTag, ArgumentNode> first_group_argument = "an argument or `)`";
+const auto first_group_argument_def = argument;
+const auto with_line_def = keyword("with") >> must[group_name][([](auto& context) {
+                             x3::_val(context).group = std::move(x3::_attr(context));
+                           })] >>
+                           must[open_paren] >>
+                           (x3::lit(')') |
+                            (comma_list(first_group_argument, argument, ')', ([](auto& context) {
+                                          x3::_val(context).args.push_back(
+                                              std::move(x3::_attr(context).argument));
+                                        })) >>
+                             must[close_args])) >>
+                           must[colon];
 const Rule<struct IfTag, IfLine> if_line = "`if`";
 const auto if_line_def = keyword("if") >> must[expression][set_condition] >> must[colon];
 const Rule<struct ElifTag, ElifLine> elif_line = "`elif`";
@@ -742,8 +759,8 @@ const Rule<struct LineTag, LineNode> line_rule = "a statement";
 const auto line_rule_def =
     const_line[set_line] | require_line[set_line] | decorator_line[set_line] |
     kernel_line[set_line] | function_line[set_line] | include_line[set_line] |
-    pipeline_line[set_line] | for_line[set_line] | while_line[set_line] | return_line[set_line] |
-    if_line[set_line] | elif_line[set_line] |
+    pipeline_line[set_line] | for_line[set_line] | while_line[set_line] | with_line[set_line] |
+    return_line[set_line] | if_line[set_line] | elif_line[set_line] |
     (keyword("else")[SetConstant<ElseLine>{}] >> must[colon]) |
     keyword("break")[SetConstant<ast::Break>{}] |
     keyword("continue")[SetConstant<ast::Continue>{}] | keyword("pass")[SetConstant<ast::Pass>{}] |
@@ -755,8 +772,9 @@ const auto whole_line_def = must[line_rule][set_line] >> must[end];
 const Rule<struct WholeExpressionTag, Node> whole_expression = "an expression";
 const auto whole_expression_def = must[expression][take_node] >> must[end];
 
-BOOST_SPIRIT_DEFINE(loop_values, for_line, while_line, if_line, elif_line, return_line, simple_line,
-                    line_rule, whole_line, whole_expression)
+BOOST_SPIRIT_DEFINE(loop_values, for_line, while_line, group_name, first_group_argument, with_line,
+                    if_line, elif_line, return_line, simple_line, line_rule, whole_line,
+                    whole_expression)
 
 // ---------------------------------------------------------------------------------------------
 // Running it

@@ -22,10 +22,10 @@ struct ElifLine {
 struct ElseLine {};
 
 /// What a line can be. Nodes that own a block have it empty.
-using LineNode =
-    std::variant<ast::ConstDecl, ast::Require, ast::Decorator, ast::Kernel, ast::Pipeline,
-                 ast::Assign, ast::ExprStmt, ast::For, ast::While, IfLine, ElifLine, ElseLine,
-                 ast::Break, ast::Continue, ast::Pass, ast::Return, ast::Function, ast::Include>;
+using LineNode = std::variant<ast::ConstDecl, ast::Require, ast::Decorator, ast::Kernel,
+                              ast::Pipeline, ast::Assign, ast::ExprStmt, ast::For, ast::While,
+                              ast::With, IfLine, ElifLine, ElseLine, ast::Break, ast::Continue,
+                              ast::Pass, ast::Return, ast::Function, ast::Include>;
 
 /// Parses a line that is not broken; nothing, and one message, if it has a fault.
 [[nodiscard]] std::optional<LineNode> parse_line(const SourceFile& source, const LogicalLine& line,

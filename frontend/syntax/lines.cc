@@ -17,8 +17,8 @@ namespace {
 
 // Words that begin a line of their own: inside an open bracket they prove that the bracket was
 // never closed.
-constexpr std::array<std::string_view, 14> line_keywords = {
-    "const", "require", "def",  "pipeline", "for",      "while", "include",
+constexpr std::array<std::string_view, 15> line_keywords = {
+    "const", "require", "def",  "pipeline", "for",      "while", "with",  "include",
     "if",    "elif",    "else", "break",    "continue", "pass",  "return"};
 // The keywords of an expression that may also stand inside of it.
 constexpr std::array<std::string_view, 3> expression_keywords = {"for", "if", "else"};

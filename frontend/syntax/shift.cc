@@ -96,6 +96,11 @@ class Shift {
     move(node.condition);
     move(node.body);
   }
+  void visit(ast::With& node) const {
+    move(node.group);
+    move_all(node.args);
+    move(node.body);
+  }
   void visit(ast::If& node) const {
     for (ast::IfArm& arm : node.arms) {
       move(arm.span);

@@ -127,7 +127,7 @@ bool AccessPlanner::has_one_index(const CopyMove& move) const {
   return index.shape().empty() || index.shape().back() == 1;
 }
 
-AccessPlan AccessPlanner::plan_move(const RegisterMove& move) const {
+AccessPlan AccessPlanner::plan_move(const RegisterMove& move, std::int64_t) const {
   const auto& tile = *std::get_if<RegisterType>(&kernel_.variable(move.tile).type);
   const Type& type = kernel_.variable(move.tensor).type;
   const auto* view = std::get_if<GlobalType>(&type);
@@ -154,10 +154,9 @@ AccessPlan AccessPlanner::plan_move(const RegisterMove& move) const {
   return plan;
 }
 
-AccessPlan AccessPlanner::plan_move(const CopyMove& move) const {
+AccessPlan AccessPlanner::plan_move(const CopyMove& move, std::int64_t threads) const {
   const auto& shared = *std::get_if<SharedType>(&kernel_.variable(move.tensor).type);
   const auto& global = *std::get_if<GlobalType>(&kernel_.variable(move.view).type);
-  const std::int64_t threads = info_.num_threads;
   AccessPlan plan;
   const Shape tile = tile_shape(move.offset, shared);
   const int rank = static_cast<int>(tile.size());
@@ -186,7 +185,8 @@ AccessPlan AccessPlanner::plan_move(const CopyMove& move) const {
 std::optional<AccessPlan> AccessPlanner::plan(const InstStmt& stmt) const {
   const std::optional<TileMove> move = tile_move(stmt);
   if (!move) return std::nullopt;
-  return std::visit([&](const auto& each) { return plan_move(each); }, *move);
+  return std::visit([&](const auto& each) { return plan_move(each, info_.threads_at(stmt.id)); },
+                    *move);
 }
 
 }  // namespace tilevm::isa

@@ -24,8 +24,8 @@ class AccessPlanner {
   [[nodiscard]] std::optional<AccessPlan> plan(const InstStmt& stmt) const;
 
  private:
-  [[nodiscard]] AccessPlan plan_move(const RegisterMove& move) const;
-  [[nodiscard]] AccessPlan plan_move(const CopyMove& move) const;
+  [[nodiscard]] AccessPlan plan_move(const RegisterMove& move, std::int64_t threads) const;
+  [[nodiscard]] AccessPlan plan_move(const CopyMove& move, std::int64_t threads) const;
   [[nodiscard]] MappedIndex mapped_index(const IndexedDim& indexed) const;
   /// Whether neighbours along the last dimension of a copy's tile have one index, or none.
   [[nodiscard]] bool has_one_index(const CopyMove& move) const;

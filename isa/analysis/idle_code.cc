@@ -277,6 +277,9 @@ class IdleCode {
     }
     if (const auto* loop = std::get_if<WhileStmt>(&stmt.node)) return check_loop(*loop, stmt.span);
     if (const auto* branch = std::get_if<IfStmt>(&stmt.node)) return check_branch(*branch);
+    if (const auto* fork = std::get_if<ForkStmt>(&stmt.node)) {
+      for (const WarpGroup& group : fork->groups) static_cast<void>(check_block(group.body));
+    }
     return {};
   }
 

@@ -55,6 +55,9 @@ class Walker {
     walk(branch.otherwise);
     tested_.resize(outer);
   }
+  void visit(const ForkStmt& fork) {
+    for (const WarpGroup& group : fork.groups) walk(group.body);
+  }
   void visit(const BreakStmt&) {}
   void visit(const ContinueStmt&) {}
 

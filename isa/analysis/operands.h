@@ -14,9 +14,9 @@ namespace tilevm::isa {
 
 /// A slot that is a use of one variable.
 template <class Slot>
-concept VariableSlot =
-    std::is_same_v<Slot, RegisterOperand> || std::is_same_v<Slot, SharedOperand> ||
-    std::is_same_v<Slot, GlobalOperand> || std::is_same_v<Slot, PointerOperand>;
+concept VariableSlot = std::is_same_v<Slot, RegisterOperand> ||
+                       std::is_same_v<Slot, SharedOperand> || std::is_same_v<Slot, GlobalOperand> ||
+                       std::is_same_v<Slot, PointerOperand> || std::is_same_v<Slot, BarrierOperand>;
 
 template <VariableSlot Slot, class F>
 void for_each_variable(const Slot& slot, F&& f) {

@@ -155,7 +155,8 @@ void place_exchanges(const Kernel& kernel, KernelInfo& info) {
   });
   info.exchange_bytes = (info.exchange_bytes + widest_access - 1) / widest_access * widest_access;
   info.exchange_offset = info.shared_footprint;
-  info.shared_footprint += rounded_up(2 * info.exchange_bytes);
+  info.shared_footprint +=
+      rounded_up(2 * info.exchange_bytes * static_cast<std::int64_t>(info.groups.size()));
 }
 
 }  // namespace tilevm::isa

@@ -549,6 +549,70 @@ the same bits. A View gave such a layout to a tile whose threads hold different 
     a = LoadGlobal(g, layout=spatial(32).local(2))
     b = View(a, layout=replicated(32).local(2))    # 32 threads with different bits
 Load the tile in the replicated layout, or view it in one without replicas.)"};
+    case Code::bad_group:
+      return CodeInfo{
+          "a group of warps or a barrier is not as it must be",
+          R"(Groups of warps that run at the same time share no warp, lie within the group around, and
+write only what they declare themselves: a name from around would have one value in some threads and
+another in the rest.
+    with warps(0, 1):
+      n = n + 1                                  # n is declared outside of the group
+    with warps(1, 5):
+      ..
+A block has 16 named barriers; each group that synchronizes takes one. Counts of arrivals, stages and
+warps are constants.)"};
+    case Code::registers_do_not_fit:
+      return CodeInfo{
+          "the registers of groups of warps do not add up",
+          R"(A launch gives every thread the same number of registers; groups may then give some back or
+take more (setmaxnreg), in whole warp groups of 4 warps and steps of 8. What groups that run at the
+same time take together is at most what the launch has allocated: a group would else wait for ever.
+    with warps(0, 4, registers=40):              # 128 x 40
+    with warps(4, 12, registers=232):            # + 256 x 232 = 64512 of 384 x 168
+`@resident(n)` leaves each of n blocks a share of the 65536 registers of a multiprocessor.)"};
+    case Code::barrier_phase:
+      return CodeInfo{
+          "an arrival or a wait means another phase of a barrier",
+          R"(Phases of a barrier have no numbers, only a parity, so a program must make sure that an
+arrival counts for the phase that it is meant for, whatever the timing.
+    WaitBarrier(full, parity=0, stage=s)         # in a loop: passes at once the second time
+    WaitBarrier(full, parity=(k / STAGES) % 2, stage=s)
+A fault is: a wait that passes for a phase for which its group has waited already; a wait that the
+barrier may overtake, so that it waits for a later phase; more arrivals than a phase takes; an
+arrival by threads that do not know that the phase before is complete. The rings of `std/stages.tile`
+count phases.)"};
+    case Code::barrier_not_ready:
+      return CodeInfo{
+          "a barrier is used before its initialisation is visible",
+          R"(One thread initialises a barrier. Other threads may use it once they have synchronized
+with that thread.
+    full = AllocateBarrier(arrivals=1)
+    Synchronize()                                # then every thread sees the barrier
+    WaitBarrier(full, parity=0))"};
+    case Code::proxy_not_fenced:
+      return CodeInfo{
+          "an asynchronous access does not see what was stored before",
+          R"(Products that read shared memory, tensor-map and bulk copies reach memory through the async
+proxy. A store through the generic proxy is visible to them only after a proxy fence, even if a barrier
+came in between; on a GPU it mostly works, and fails now and then.
+    StoreShared(x, s)
+    FenceProxy()                                 # by the threads that stored ..
+    Synchronize()                                # .. before the barrier
+What CopyAsync filled needs no fence.)"};
+    case Code::named_barrier:
+      return CodeInfo{
+          "a named barrier is used with different numbers of warps",
+          R"(All warps that come to a phase of a named barrier say the same number, and as many come.
+    SyncNamedBarrier(1, warps=8)                 # one group of 4 warps ..
+    ArriveNamedBarrier(1, warps=4)               # .. and another one say different numbers
+A warp comes once to each phase, and again only when it knows that the phase is over.)"};
+    case Code::exit_in_flight:
+      return CodeInfo{
+          "a block ends while asynchronous accesses are under way",
+          R"(The shared memory of a block that has ended belongs to the next one, and a copy into it or a
+product that reads it would go on. Wait for everything that was begun: for the phase of the barrier
+that counts a copy's bytes, or for the last commit group.
+    WaitBarrier(full, parity=p, stage=s)         # before the end of the block)"};
     case Code::redundant_barrier:
       return CodeInfo{
           "a barrier or a wait that this run does not need",
@@ -569,17 +633,6 @@ function unit. All arguments were compared on a GPU of sm_90; that other archite
 the same bits is a model. `tilevm record` on such a GPU says in seconds whether they do.
     p = Ex2Approx(x)                               # --target sm_90a: bits that were compared
 docs/reference/approximations.md has the functions, their errors and what was compared where.)"};
-    case Code::proxy_not_fenced:
-      return CodeInfo{
-          "a tensor core reads what a store left behind another proxy",
-          R"(wgmma reads shared memory by the async proxy. What threads stored there by other
-instructions is seen for sure only after a proxy fence; a barrier is not enough. On a GPU the
-product now and then takes the bytes from before the store.
-    StoreShared(x, s)
-    FenceProxyAsync()
-    Synchronize()
-    acc = DotAsync(s, t, acc)
-What CopyAsync filled needs no fence.)"};
     case Code::products_in_flight:
       return CodeInfo{
           "a block ends while products are in flight",

@@ -85,6 +85,8 @@ enum class Code : std::uint16_t {
   unset_output = 310,
   never_written = 311,
   shared_memory_too_large = 312,
+  bad_group = 313,
+  registers_do_not_fit = 314,
 
   // Faults of a run.
   out_of_bounds = 401,
@@ -108,6 +110,10 @@ enum class Code : std::uint16_t {
   modelled_instruction = 419,
   proxy_not_fenced = 420,
   products_in_flight = 421,
+  barrier_phase = 422,
+  barrier_not_ready = 423,
+  named_barrier = 424,
+  exit_in_flight = 425,
 
   // Input and output data.
   bad_specification = 501,

@@ -33,7 +33,7 @@ struct DotAsync {
            "a DotAsyncWaitGroup retires the group of the product: to read or write it before, to "
            "write registers of a, or to write operands in shared memory is a fault. A further "
            "DotAsync may add to the same d before. What instructions stored to shared memory needs "
-           "a FenceProxyAsync before the product reads it; what CopyAsync filled needs none "
+           "a FenceProxy before the product reads it; what CopyAsync filled needs none "
            "(docs/reference/semantics.md, DotAsync).",
        .canonical_nan = true},
       slot("a", &DotAsync::a, "the left matrix, [m, k]", Access::read, Proxy::async,
@@ -83,21 +83,7 @@ struct DotAsyncWaitGroup {
   friend bool operator==(const DotAsyncWaitGroup&, const DotAsyncWaitGroup&) = default;
 };
 
-struct FenceProxyAsync {
-  static constexpr auto schema = define<FenceProxyAsync>(
-      {.mnemonic = "FenceProxyAsync",
-       .category = Category::control,
-       .sync = Sync::fence,
-       .summary = "Lets later accesses of the async proxy see what the threads stored before.",
-       .detail = "Tensor cores read shared memory by another path than loads do (PTX ISA, "
-                 "Proxies): what a thread stored there is seen by a DotAsync only after a fence of "
-                 "that thread, and after a Synchronize if other threads stored it. Targets without "
-                 "asynchronous products need no fence and do nothing."});
-  friend bool operator==(const FenceProxyAsync&, const FenceProxyAsync&) = default;
-};
-
 /// Its instructions, in the order of the reference.
-using AsyncDotInstructions =
-    InstructionList<DotAsync, DotAsyncCommitGroup, DotAsyncWaitGroup, FenceProxyAsync>;
+using AsyncDotInstructions = InstructionList<DotAsync, DotAsyncCommitGroup, DotAsyncWaitGroup>;
 
 }  // namespace tilevm::isa

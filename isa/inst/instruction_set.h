@@ -12,6 +12,7 @@
 
 #include "isa/inst/async_copy.h"
 #include "isa/inst/async_dot.h"
+#include "isa/inst/barrier.h"
 #include "isa/inst/compute.h"
 #include "isa/inst/control.h"
 #include "isa/inst/creation.h"
@@ -45,7 +46,8 @@ using InstructionVariant =
     detail::Joined<IndexingInstructions, CreationInstructions, TransferInstructions,
                    GatherInstructions, AsyncCopyInstructions, ElementwiseInstructions,
                    ComputeInstructions, AsyncDotInstructions, RearrangeInstructions,
-                   ReduceInstructions, ControlInstructions, DebugInstructions>::type;
+                   ReduceInstructions, ControlInstructions, BarrierInstructions,
+                   DebugInstructions>::type;
 
 inline constexpr std::size_t instruction_count = std::variant_size_v<InstructionVariant>;
 

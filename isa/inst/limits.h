@@ -15,6 +15,23 @@ inline constexpr std::int64_t max_threads = 1024;
 /// Threads of all blocks that a multiprocessor works on at a time.
 inline constexpr std::int64_t max_resident_threads = 2048;
 
+/// Registers of 32 bits of a multiprocessor. A thread has at most 255; a group of warps may take a
+/// multiple of 8 from 24 to 256 (PTX ISA, setmaxnreg), and only for whole warp groups of 4 warps.
+inline constexpr std::int64_t max_registers = 65536;
+inline constexpr std::int64_t max_thread_registers = 255;
+inline constexpr std::int64_t register_step = 8;
+inline constexpr std::int64_t min_group_registers = 24, max_group_registers = 256;
+inline constexpr std::int64_t warp_group_warps = 4;
+
+/// Named barriers of a block (PTX ISA, barrier); 0 is that of the whole block.
+inline constexpr std::int64_t named_barriers = 16;
+/// Arrivals at a phase of a barrier and bytes that one instruction expects are below this.
+inline constexpr std::int64_t max_arrivals = std::int64_t{1} << 20;
+/// Stages of all barriers of a kernel, of 8 bytes each.
+inline constexpr std::int64_t max_barrier_stages = 1024;
+/// How deep groups of warps are nested at most.
+inline constexpr int max_group_depth = 8;
+
 /// Extents of a grid in x, y and z, as in CUDA.
 inline constexpr std::array<std::int64_t, 3> max_grid_extents{2147483647, 65535, 65535};
 

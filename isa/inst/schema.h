@@ -47,7 +47,8 @@ enum class ResultKind : std::uint8_t {
   scalar,
   register_tile,
   shared_tile,
-  global_view
+  global_view,
+  barrier
 };
 
 /// What an instruction does to the memory behind an operand; `update` does both.
@@ -89,6 +90,8 @@ enum class Sync : std::uint8_t {
   acquire = 8,   ///< sees what other blocks released, in one order of all blocks of a launch
   release = 16,  ///< lets other blocks see what the block did before, in that order
   fence = 32,    ///< orders accesses of the generic proxy before later ones of the async proxy
+  signal = 64,   ///< lets those who wait at a barrier see what its threads did before
+  await = 128,   ///< waits at a barrier, and sees what those who arrived there did before
 };
 constexpr Sync operator|(Sync a, Sync b) {
   return static_cast<Sync>(static_cast<std::uint8_t>(a) | static_cast<std::uint8_t>(b));
@@ -139,6 +142,10 @@ struct Description {
 
   /// Whether it is a barrier of the block.
   [[nodiscard]] constexpr bool is_barrier() const { return has(sync, Sync::block); }
+  /// Whether it orders groups of warps of a block: it is no barrier of all of their threads.
+  [[nodiscard]] constexpr bool orders_groups() const {
+    return has(sync, Sync::signal | Sync::await);
+  }
   /// Whether it takes effect in one order for all blocks of a launch.
   [[nodiscard]] constexpr bool orders_blocks() const {
     return has(sync, Sync::acquire | Sync::release);

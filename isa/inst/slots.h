@@ -3,6 +3,7 @@
 // Each consumer of the schema has one overload per slot type. A slot wrapped in std::optional may
 // be left out.
 //   RegisterOperand SharedOperand GlobalOperand PointerOperand   a use of a variable
+//   BarrierOperand                                               a use of a barrier
 //   DType, RegisterLayout, ViewLayout                            a type, a layout
 //   TileShape                                                    constant extents
 //   ExtentList                                                   extents known at run time
@@ -58,6 +59,12 @@ struct GlobalOperand {
 struct PointerOperand {
   VarId var;
   friend bool operator==(const PointerOperand&, const PointerOperand&) = default;
+};
+
+/// A barrier (BarrierType).
+struct BarrierOperand {
+  VarId var;
+  friend bool operator==(const BarrierOperand&, const BarrierOperand&) = default;
 };
 
 /// Extents that are known before the run.
@@ -135,8 +142,8 @@ struct Text {
 
 /// The list of slot types; consumers check that they cover it.
 using SlotTypes =
-    std::tuple<RegisterOperand, SharedOperand, GlobalOperand, PointerOperand, DType, RegisterLayout,
-               ViewLayout, TileShape, ExtentList, OffsetList, ScalarOperand, ElementValues,
-               ValueOperand, TensorOperand, ReduceOp, CacheHint, DimList, Text>;
+    std::tuple<RegisterOperand, SharedOperand, GlobalOperand, PointerOperand, BarrierOperand, DType,
+               RegisterLayout, ViewLayout, TileShape, ExtentList, OffsetList, ScalarOperand,
+               ElementValues, ValueOperand, TensorOperand, ReduceOp, CacheHint, DimList, Text>;
 
 }  // namespace tilevm::isa

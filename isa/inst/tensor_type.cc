@@ -23,6 +23,9 @@ struct TypeText {
     }
     return fmt::format("{}[{}] view", to_string(type.dtype), extents);
   }
+  std::string operator()(const BarrierType& type) const {
+    return fmt::format("barrier of {} arrivals, {} stages", type.arrivals, type.stages);
+  }
 };
 
 struct KindText {
@@ -31,6 +34,7 @@ struct KindText {
   std::string_view operator()(const RegisterType&) const { return "a register tile"; }
   std::string_view operator()(const SharedType&) const { return "a shared tensor"; }
   std::string_view operator()(const GlobalType&) const { return "a global view"; }
+  std::string_view operator()(const BarrierType&) const { return "a barrier"; }
 };
 
 }  // namespace

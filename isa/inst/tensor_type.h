@@ -76,7 +76,16 @@ struct GlobalType {
   friend bool operator==(const GlobalType&, const GlobalType&) = default;
 };
 
-using Type = std::variant<ScalarType, PointerType, RegisterType, SharedType, GlobalType>;
+/// A memory barrier in shared memory, or one for each of several stages. A phase of a stage takes
+/// `arrivals` arrivals of threads.
+struct BarrierType {
+  std::int64_t arrivals = 1;
+  std::int64_t stages = 1;
+  friend bool operator==(const BarrierType&, const BarrierType&) = default;
+};
+
+using Type =
+    std::variant<ScalarType, PointerType, RegisterType, SharedType, GlobalType, BarrierType>;
 
 /// "i6[16, 8], local(2, 1).column_spatial(4, 8).local(2, 1)", "f16 view [1024, 1024]", "i32" ...
 [[nodiscard]] std::string to_string(const Type& type);

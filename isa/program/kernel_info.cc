@@ -13,6 +13,13 @@ const KernelInfo::SharedTile& KernelInfo::shared_tile(VarId var) const {
   return *found;
 }
 
+const KernelInfo::Barrier& KernelInfo::barrier(VarId var) const {
+  const auto found = std::find_if(barriers.begin(), barriers.end(),
+                                  [&](const Barrier& each) { return each.var == var; });
+  TILEVM_CHECK(found != barriers.end(), "a barrier that the verifier did not list");
+  return *found;
+}
+
 const DotPlan& KernelInfo::dot_plan(const InstStmt& stmt) const {
   TILEVM_CHECK(dot_plans[stmt.id] != nullptr, "a Dot of another program");
   return *dot_plans[stmt.id];

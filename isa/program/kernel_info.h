@@ -15,11 +15,51 @@ namespace tilevm::isa {
 struct AccessPlan;
 struct DotPlan;
 
+/// A group of warps of a kernel, or its block.
+struct ThreadGroup {
+  std::int64_t first_thread = 0;  ///< of the block
+  std::int64_t threads = 1;
+  bool elects = false;                    ///< one thread, which its warp elects
+  std::int32_t parent = -1;               ///< in KernelInfo::groups; -1: this is the block
+  StmtId fork{};                          ///< which begins it
+  std::size_t position = 0;               ///< in ForkStmt::groups
+  std::optional<std::int64_t> registers;  ///< of each thread
+  /// The named barrier of its `Synchronize`; none where there is no such instruction.
+  std::optional<std::int64_t> named_barrier;
+  Span span{};
+
+  [[nodiscard]] std::int64_t first_warp() const { return first_thread / 32; }
+  [[nodiscard]] std::int64_t warps() const { return (threads + 31) / 32; }
+};
+
 /// What the verifier learned of a kernel.
 struct KernelInfo {
   std::int64_t num_threads = 1;
   /// In bytes: a cache line, so that the sectors of a copy follow from its tensor alone.
   static constexpr std::int64_t shared_alignment = 128;
+  /// The block, then its groups of warps in the order of the text.
+  std::vector<ThreadGroup> groups{ThreadGroup{}};
+  StmtMap<std::int32_t> group_of;  ///< by statement: the group that runs it, in `groups`
+  [[nodiscard]] const ThreadGroup& group_at(StmtId id) const {
+    return groups[static_cast<std::size_t>(group_of[id])];
+  }
+  /// How many threads run a statement.
+  [[nodiscard]] std::int64_t threads_at(StmtId id) const { return group_at(id).threads; }
+  /// Whether the kernel has groups of warps.
+  [[nodiscard]] bool has_groups() const { return groups.size() > 1; }
+  /// Registers of each thread at the launch, of which groups may take other numbers; 0: no group
+  /// does.
+  std::int64_t launch_registers = 0;
+  /// Barriers in the order of the text. `first` is the number of a barrier's first stage among the
+  /// stages of all.
+  struct Barrier {
+    VarId var;
+    std::int64_t arrivals = 1, stages = 1, first = 0;
+    StmtId made{};
+  };
+  std::vector<Barrier> barriers;
+  std::int64_t barrier_stages = 0;  ///< of all barriers
+  [[nodiscard]] const Barrier& barrier(VarId var) const;
   /// Kernel-level AllocateGlobal tensors in order: hidden buffers that a launch provides.
   struct Workspace {
     VarId var;
@@ -45,6 +85,10 @@ struct KernelInfo {
   /// values between threads use in turn (isa/program/exchange.h): what one half holds is read
   /// before the barrier of the next exchange, so the half may then be written again.
   std::int64_t exchange_offset = 0, exchange_bytes = 0;
+  /// Each group of warps has two halves of its own, behind those of the block.
+  [[nodiscard]] std::int64_t exchange_offset_of(std::int32_t group) const {
+    return exchange_offset + group * 2 * exchange_bytes;
+  }
   /// Barriers and waits after which shared memory is reused by another tensor.
   StmtSet reuse_barriers;
   [[nodiscard]] const SharedTile& shared_tile(VarId var) const;

@@ -86,6 +86,26 @@ struct IfStmt {
   StmtId id{};
 };
 
+/// Warps that run a part of the kernel of their own: warps [first_warp, first_warp + warps) of the
+/// group around, or of the block. If `elects`, one thread of the first warp runs it. Layouts,
+/// barriers and nested groups inside count the threads of the group.
+struct WarpGroup {
+  std::int64_t first_warp = 0;
+  std::int64_t warps = 1;
+  bool elects = false;
+  std::optional<std::int64_t> registers;  ///< of each thread, while it runs the part (setmaxnreg)
+  Block body;
+  Span span{};
+};
+
+/// Disjoint groups of warps run at the same time, in no order but that of their barriers. The group
+/// around goes on when all have ended, which is no barrier: nothing is in order between its threads
+/// that was not before.
+struct ForkStmt {
+  std::vector<WarpGroup> groups;
+  StmtId id{};
+};
+
 struct BreakStmt {
   StmtId id{};
 };
@@ -94,7 +114,8 @@ struct ContinueStmt {
 };
 
 struct Stmt {
-  std::variant<InstStmt, ScalarStmt, ForStmt, WhileStmt, IfStmt, BreakStmt, ContinueStmt> node;
+  std::variant<InstStmt, ScalarStmt, ForStmt, WhileStmt, IfStmt, ForkStmt, BreakStmt, ContinueStmt>
+      node;
   Span span{};
 
   [[nodiscard]] StmtId id() const {
@@ -194,6 +215,9 @@ void for_each_block_of(Statement& stmt, F&& f) {
   if (auto* branch = std::get_if<IfStmt>(&stmt.node)) {
     for (auto& arm : branch->arms) f(arm.body);
     f(branch->otherwise);
+  }
+  if (auto* fork = std::get_if<ForkStmt>(&stmt.node)) {
+    for (auto& group : fork->groups) f(group.body);
   }
 }
 

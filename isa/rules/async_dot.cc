@@ -106,9 +106,4 @@ RuleResult result_types(const DotAsyncWaitGroup& inst, const RuleContext& contex
   return std::vector<Type>{};
 }
 
-template <>
-RuleResult result_types(const FenceProxyAsync&, const RuleContext&) {
-  return std::vector<Type>{};
-}
-
 }  // namespace tilevm::isa

@@ -35,6 +35,12 @@ struct WantedKind<PointerOperand> {
   static constexpr std::string_view name = "a pointer";
 };
 
+template <>
+struct WantedKind<BarrierOperand> {
+  using Type = BarrierType;
+  static constexpr std::string_view name = "a barrier";
+};
+
 /// A slot that names a variable.
 template <class Slot>
 concept OperandSlot = requires(const Slot& slot) {
@@ -133,6 +139,9 @@ const GlobalType& RuleContext::type(GlobalOperand operand) const {
 }
 const PointerType& RuleContext::type(PointerOperand operand) const {
   return *std::get_if<PointerType>(&variable(operand.var).type);
+}
+const BarrierType& RuleContext::type(BarrierOperand operand) const {
+  return *std::get_if<BarrierType>(&variable(operand.var).type);
 }
 
 Span RuleContext::span(std::size_t slot) const {

@@ -37,6 +37,7 @@ class RuleContext {
   [[nodiscard]] const SharedType& type(SharedOperand operand) const;
   [[nodiscard]] const GlobalType& type(GlobalOperand operand) const;
   [[nodiscard]] const PointerType& type(PointerOperand operand) const;
+  [[nodiscard]] const BarrierType& type(BarrierOperand operand) const;
   /// "`acc`".
   [[nodiscard]] std::string name(VarId var) const { return "`" + variable(var).name + "`"; }
 

@@ -18,6 +18,7 @@
 #include "isa/program/tile_move.h"
 #include "isa/rules/rules.h"
 #include "isa/rules/support.h"
+#include "isa/verify/verify_groups.h"
 #include "isa/verify/verify_pipeline.h"
 
 namespace tilevm::isa {
@@ -43,6 +44,7 @@ class KernelVerifier {
       workspace.zeroed = workspace.zeroed && used_[at(workspace.var)];
     }
     check_threads();
+    if (types_hold_) check_groups(kernel_, target_, diagnostics_, info_);
     check_shared_size();
   }
 
@@ -101,8 +103,26 @@ class KernelVerifier {
     }
   }
 
-  /// All register tiles have one thread count.
+  /// All register tiles have one thread count, unless groups of warps have tiles of their own
+  /// (verify_groups.h).
   void check_threads() {
+    if (!info_.has_groups()) check_tile_threads();
+    info_.groups.front().threads = info_.num_threads;
+    if (info_.num_threads < 1 || info_.num_threads > max_threads) {
+      diagnostics_.error(
+          Code::too_many_threads, kernel_.span,
+          fmt::format("{} threads; a block has 1 to {}", info_.num_threads, max_threads));
+      return;
+    }
+    if (kernel_.resident < 1 || kernel_.resident > max_resident_threads / info_.num_threads) {
+      diagnostics_.error(
+          Code::too_many_threads, kernel_.span,
+          fmt::format("`@resident({})` of {} threads; a multiprocessor has room for {} threads",
+                      kernel_.resident, info_.num_threads, max_resident_threads));
+    }
+  }
+
+  void check_tile_threads() {
     const Variable* first = nullptr;
     std::optional<std::int64_t> threads = kernel_.threads;
     for (const Variable& variable : kernel_.variables) {
@@ -126,18 +146,6 @@ class KernelVerifier {
       }
     }
     info_.num_threads = threads.value_or(1);
-    if (info_.num_threads < 1 || info_.num_threads > max_threads) {
-      diagnostics_.error(
-          Code::too_many_threads, kernel_.span,
-          fmt::format("{} threads; a block has 1 to {}", info_.num_threads, max_threads));
-      return;
-    }
-    if (kernel_.resident < 1 || kernel_.resident > max_resident_threads / info_.num_threads) {
-      diagnostics_.error(
-          Code::too_many_threads, kernel_.span,
-          fmt::format("`@resident({})` of {} threads; a multiprocessor has room for {} threads",
-                      kernel_.resident, info_.num_threads, max_resident_threads));
-    }
   }
 
   void check_block(const Block& block) {
@@ -222,14 +230,17 @@ class KernelVerifier {
                          fmt::format("`{}` cannot stand in a kernel", mnemonic(stmt.inst)));
     }
     const auto* workspace = std::get_if<AllocateGlobal>(&stmt.inst);
-    const bool allocates =
-        workspace != nullptr || std::holds_alternative<AllocateShared>(stmt.inst);
+    const bool allocates = workspace != nullptr ||
+                           std::holds_alternative<AllocateShared>(stmt.inst) ||
+                           description(stmt.inst).result == ResultKind::barrier;
     if (!allocates || stmt.results.size() != 1) return;
     if (depth_ > 1) {
-      diagnostics_.error(Code::misplaced, span,
-                         fmt::format("`{}` in a kernel must stand outside of loops and branches: "
-                                     "the launch provides the memory",
-                                     mnemonic(stmt.inst)));
+      diagnostics_.error(
+          Code::misplaced, span,
+          fmt::format("`{}` in a kernel must stand outside of loops{}: the launch "
+                      "provides the memory",
+                      mnemonic(stmt.inst),
+                      info_.has_groups() ? ", branches and groups of warps" : " and branches"));
     }
     const Type& type = kernel_.variable(stmt.results[0]).type;
     const auto* view = std::get_if<GlobalType>(&type);
@@ -239,6 +250,26 @@ class KernelVerifier {
     }
     const auto* shared = std::get_if<SharedType>(&type);
     if (shared != nullptr && stmt.declares) add_shared(stmt.results[0], *shared, span);
+    if (const auto* barrier = std::get_if<BarrierType>(&type)) add_barrier(stmt, *barrier, span);
+  }
+
+  void add_barrier(const InstStmt& stmt, const BarrierType& type, Span span) {
+    if (!stmt.declares) {
+      diagnostics_.error(Code::duplicate_name, span,
+                         fmt::format("`{}` is a barrier already, and another one would take its "
+                                     "name; give each barrier its own",
+                                     kernel_.variable(stmt.results[0]).name));
+      return;
+    }
+    info_.barriers.push_back(
+        {stmt.results[0], type.arrivals, type.stages, info_.barrier_stages, stmt.id});
+    const std::int64_t before = info_.barrier_stages;
+    info_.barrier_stages += type.stages;
+    if (before <= max_barrier_stages && info_.barrier_stages > max_barrier_stages) {
+      diagnostics_.error(Code::program_too_large, span,
+                         fmt::format("the barriers of `{}` have more than {} stages", kernel_.name,
+                                     max_barrier_stages));
+    }
   }
 
   /// Gives a shared tensor the next free offset.
@@ -441,6 +472,13 @@ class KernelVerifier {
     check_block(branch.otherwise);
   }
 
+  /// A loop around a group is none of the group's.
+  void check(const ForkStmt& fork, Span) {
+    const int around = std::exchange(loops_, 0);
+    for (const WarpGroup& group : fork.groups) check_block(group.body);
+    loops_ = around;
+  }
+
   void check(const BreakStmt&, Span span) { check_in_loop("break", span); }
   void check(const ContinueStmt&, Span span) { check_in_loop("continue", span); }
   void check_in_loop(std::string_view word, Span span) {
@@ -480,6 +518,7 @@ void number(Kernel& kernel, KernelInfo& info) {
   info.print_sites = StmtMap<std::uint32_t>(statements);
   info.dot_plans = StmtMap<std::shared_ptr<const DotPlan>>(statements);
   info.access_plans = StmtMap<std::shared_ptr<const AccessPlan>>(statements);
+  info.group_of = StmtMap<std::int32_t>(statements);
 }
 
 }  // namespace
@@ -493,6 +532,7 @@ std::optional<VerifiedProgram> verify(Program program, const Target& target,
   for (Kernel& kernel : state->program.kernels) {
     KernelInfo& info = state->infos.emplace_back();
     number(kernel, info);
+    find_groups(kernel, diagnostics, info);
     KernelVerifier(kernel, target, diagnostics, info).run();
     state->uses.push_back(scan_pointers(kernel));
   }

@@ -5,7 +5,9 @@
 //   - operands have the kinds that their slots ask for; every type rule holds; results have the
 //     types that the rules give
 //   - scalar conditions, ranges, grids and extents have integer (or boolean) kinds
-//   - all register layouts of a kernel have one thread count, at most 1024, equal to @threads
+//   - all register layouts of a kernel have one thread count, at most 1024, equal to @threads;
+//   those
+//     of a group of warps have the group's (verify_groups.h)
 //   - break and continue are in loops; workspaces and shared tensors are outside of loops and
 //     branches, shared tensors fit the target
 //   - pipelines pass what kernels take, and write every output

@@ -105,6 +105,18 @@ struct Completion {
   std::uint64_t seed = 0;
 };
 
+/// Which of the groups of warps of a block runs next where several can: no program without faults
+/// can tell the difference, and the fault that is reported does not depend on it either.
+struct GroupSchedule {
+  enum class Kind : std::uint8_t {
+    first,   ///< a group runs until it waits or ends, then the first one that can run
+    last,    ///< a group runs until it waits or ends, then the last one that can run
+    random,  ///< after each instruction that orders groups any one that can run, by the seed
+  };
+  Kind kind = Kind::first;
+  std::uint64_t seed = 0;
+};
+
 /// The order in which blocks begin. No program that passes the check `races` can tell the
 /// difference. After a fault, prints are kept only if the order is ascending, since only then the
 /// blocks that ran before the fault are known.
@@ -128,6 +140,7 @@ struct Options {
   Checks checks{};
   Completion completion{};
   BlockOrder block_order{};
+  GroupSchedule group_schedule{};
   /// Most blocks that have begun and not ended, in a launch whose blocks wait for one another. The
   /// default is an H100 or H200 with one block on each multiprocessor.
   std::uint64_t resident_blocks = 132;

@@ -11,6 +11,7 @@
 #include "sim/checks/block_races.h"
 #include "sim/checks/equal_indices.h"
 #include "sim/checks/global_races.h"
+#include "sim/checks/group_global_races.h"
 #include "sim/checks/redundancy.h"
 #include "sim/checks/shared_races.h"
 #include "sim/tiles/offenders.h"
@@ -107,6 +108,14 @@ bool check_global(const GlobalFootprint& footprint, const TouchedIntervals& piec
     return context.settings.observers.replay->check(footprint, pieces, context);
   }
   BufferHistory& history = context.state.global.since_barrier[number];
+  if (context.settings.has_parties()) {
+    if (kind_of(footprint.use) == AccessKind::write && pieces.overlap &&
+        !check_overlap(footprint, context)) {
+      return false;
+    }
+    add_intervals(history, footprint, pieces);
+    return check_group_global(footprint, pieces, context);
+  }
   if (context.settings.threads == 1) {
     add_intervals(history, footprint, pieces);
   } else {

@@ -172,7 +172,7 @@ bool report_unfenced(const ResolvedAccess& operand, Context& context) {
   const auto found = find_elements(operand, context.settings.granule_shift, is_unfenced);
   context.fail(Code::proxy_not_fenced, access.span,
                fmt::format("`{}` reads {} by the async proxy that another instruction stored, with "
-                           "no `FenceProxyAsync` in between, first {}",
+                           "no `FenceProxy` in between, first {}",
                            access.mnemonic, elements_text(found.count, access.tensor),
                            element_text(access.tensor, found.first)));
   const MemoryStatement& partner =
@@ -181,7 +181,7 @@ bool report_unfenced(const ResolvedAccess& operand, Context& context) {
            partner.span);
   add_note(
       context.fault->diagnostic,
-      "insert `FenceProxyAsync()` between the two, such as right after the store and before the "
+      "insert `FenceProxy()` between the two, such as right after the store and before the "
       "`Synchronize()`: a barrier orders loads and stores, but not what tensor cores read");
   return false;
 }

@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "sim/checks/granules.h"
+#include "sim/checks/group_races.h"
 #include "sim/checks/product_checks.h"
 #include "sim/checks/redundancy.h"
 #include "sim/checks/shared_races.h"
@@ -78,6 +79,7 @@ bool check_shared_access(const ResolvedAccess& resolved, SharedUse use, Context&
   AccessObserver* const observer = context.settings.observers.accesses;
   if (observer != nullptr)
     observer->shared(*resolved.access, resolved.origin, writes(use), context);
+  if (context.settings.has_parties()) return check_group_access(resolved, use, context);
   if (is_in_flight(resolved, context)) {
     return report_in_flight(resolved, writes(use) ? "writes" : "reads", context);
   }

@@ -239,9 +239,9 @@ bool is_disjoint(const ResolvedAccess& resolved, const Context& context) {
   return true;
 }
 
-/// Reports different elements of one tile at the same address: the layout of the tensor does not
-/// keep them apart, so one of them is lost. Any thread may write any element of a copy. Elements
-/// that only share a byte are exempt: a store keeps the other bits of the byte.
+}  // namespace
+
+/// Elements that only share a byte are exempt: a store keeps the other bits of the byte.
 bool check_overlap(const ResolvedAccess& resolved, SharedUse use, Context& context) {
   if (!resolved.runs.table->overlaps || is_disjoint(resolved, context)) return true;
   const SharedAccess& access = *resolved.access;
@@ -283,8 +283,6 @@ bool check_overlap(const ResolvedAccess& resolved, SharedUse use, Context& conte
   }
   return true;
 }
-
-}  // namespace
 
 void explain_shared_address(const SharedAccess& access, const isa::Index& index, Context& context) {
   const isa::MemoryLayout& layout = *access.geometry.layout;

@@ -42,6 +42,25 @@ void add_shared(const SharedMemory& shared, StateHash& hash) {
   for (const bool bit : shared.in_flight) hash.add(static_cast<std::uint64_t>(bit));
 }
 
+/// Where the groups of warps are, and the phases of their barriers: what they know of one another
+/// follows from the past and changes no value.
+void add_groups(const BlockState& state, StateHash& hash) {
+  hash.add(static_cast<std::uint64_t>(state.group));
+  for (std::size_t g = 0; g < state.groups.size(); ++g) {
+    const GroupState& group = state.groups[g];
+    hash.add(static_cast<std::uint64_t>(group.status));
+    hash.add(static_cast<std::uint64_t>(group.children));
+    hash.add(group.wait ? static_cast<std::uint64_t>(group.wait->phase) + 1 : 0);
+    if (g != state.group) hash.add(group.next), hash.add(group.scalars);
+  }
+  for (const SyncObject& object : state.parties.objects()) {
+    hash.add(static_cast<std::uint64_t>(object.phase));
+    hash.add(static_cast<std::uint64_t>(object.pending));
+    hash.add(static_cast<std::uint64_t>(object.bytes));
+  }
+  for (const AsyncOperation& operation : state.under_way) hash.add(operation.data);
+}
+
 void add_block(const BlockState& state, StateHash& hash) {
   for (const std::int64_t index : state.block) hash.add(static_cast<std::uint64_t>(index));
   hash.add(state.order);
@@ -61,6 +80,7 @@ void add_block(const BlockState& state, StateHash& hash) {
   hash.add(state.draws);
   hash.add(state.turns);
   hash.add(static_cast<std::uint64_t>(state.wait.has_value()));
+  if (!state.groups.empty()) add_groups(state, hash);
 }
 
 }  // namespace
@@ -80,6 +100,12 @@ std::size_t bytes_of(const Resident& resident) {
     bytes += history.recent.size() * sizeof(GlobalFootprint) + history.marks.size() * 64;
   }
   for (const TouchedBits& block : state.global.block) bytes += block.size() * 64;
+  bytes += state.accesses.size() * sizeof(GroupAccess);
+  for (const GroupState& group : state.groups) {
+    bytes += sizeof(GroupState) + group.scalars.size() * sizeof(std::uint64_t);
+    for (const PendingCopy& copy : group.copies.copies) bytes += sizeof(copy) + copy.data.size();
+  }
+  for (const AsyncOperation& each : state.under_way) bytes += sizeof(each) + each.data.size();
   return bytes;
 }
 

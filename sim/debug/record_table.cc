@@ -41,9 +41,11 @@ bool is_visible(PlanOp::Kind kind) {
     case PlanOp::Kind::assign:
     case PlanOp::Kind::branch:
     case PlanOp::Kind::loop_next:
+    case PlanOp::Kind::fork:
       return true;
     case PlanOp::Kind::jump:
     case PlanOp::Kind::loop_enter:
+    case PlanOp::Kind::group_end:
       return false;
   }
   TILEVM_NO_ENUMERATOR();
@@ -59,6 +61,8 @@ bool writes_results(PlanOp::Kind kind) {
     case PlanOp::Kind::branch:
     case PlanOp::Kind::jump:
     case PlanOp::Kind::loop_enter:
+    case PlanOp::Kind::fork:
+    case PlanOp::Kind::group_end:
       return false;
   }
   TILEVM_NO_ENUMERATOR();

@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "sim/checks/granules.h"
+#include "sim/checks/group_races.h"
 #include "sim/checks/padding.h"
 #include "sim/checks/redundancy.h"
 #include "sim/checks/shared_checks.h"
@@ -98,6 +99,12 @@ void wait_for_copies(std::uint64_t pending, Span span, std::uint32_t number, Con
     arrive(copy, context);
     copy.stage = PendingCopy::Stage::retired;
   }
+  if (!context.settings.has_parties()) return;
+  // Each thread knows that its own copies are complete; what it tells others is up to barriers.
+  BlockState& state = context.state;
+  state.parties.complete_own(state.group, copy_chain(state), static_cast<std::uint32_t>(last));
+  std::erase_if(shared.copies,
+                [](const PendingCopy& copy) { return copy.stage == PendingCopy::Stage::retired; });
 }
 
 void let_copies_arrive(Context& context) {
@@ -107,6 +114,12 @@ void let_copies_arrive(Context& context) {
 }
 
 void synchronize(std::uint32_t number, Context& context) {
+  if (context.settings.has_parties()) {
+    context.state.parties.synchronize(context.state.group);
+    if (!context.settings.checks.padding) update_unwritten(context.state.shared);
+    if (context.state.group == 0) forget_history(context.state.global);
+    return;
+  }
   begin_without_barrier(number, context);
   complete_barrier(context);
 }

@@ -242,14 +242,6 @@ Action prepare(const isa::DotAsyncWaitGroup& inst, const Preparation& preparatio
   };
 }
 
-template <>
-Action prepare(const isa::FenceProxyAsync&, const Preparation& preparation) {
-  return [number = preparation.new_barrier()](Context& context) {
-    note_fence(number, context);
-    return true;
-  };
-}
-
 /// The action marks the result itself, since it alone knows the operands in shared memory.
 template <>
 UndefinedTransfer undefined_transfer(const isa::DotAsync&, const Preparation&) {

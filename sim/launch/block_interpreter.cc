@@ -10,6 +10,7 @@
 #include "sim/checks/shared_races.h"
 #include "sim/exec/async_copy.h"
 #include "sim/exec/async_product.h"
+#include "sim/launch/group_scheduler.h"
 
 namespace tilevm::sim {
 namespace {
@@ -64,8 +65,10 @@ BlockState BlockInterpreter::new_state() const {
   state.shadow.kept = plan_.keeps_shadow;
   state.shadow.registers.resize(plan_.shadow_registers);
   const std::size_t granules = plan_.shared_bytes >> plan_.granule_shift;
-  if (checks.races) state.shared.since_barrier.records.resize(granules);
-  if (checks.in_flight) state.shared.in_flight.resize(granules);
+  // Where parties are told apart, accesses are compared by what these know (group_races.h).
+  const bool by_epoch = !settings.has_parties();
+  if (checks.races && by_epoch) state.shared.since_barrier.records.resize(granules);
+  if (checks.in_flight && by_epoch) state.shared.in_flight.resize(granules);
   if (settings.observers.needed != nullptr) state.shared.without.history.records.resize(granules);
   if (checks.races && plan_.has_products) state.products.stores.resize(granules);
   if (settings.uses != nullptr) {
@@ -95,6 +98,7 @@ void BlockInterpreter::start(const std::array<std::int64_t, 3>& block, std::uint
   state_.wait.reset();
   state_.turns = 0;
   start_products();
+  start_groups(plan_, state_);
   context_.fault.reset();
 }
 
@@ -147,12 +151,29 @@ bool BlockInterpreter::step() {
   ++executed_[state_.next];
   if (record.meter) record.meter(state_, meter_cache_, accesses_[state_.next]);
   if (context_.settings.observers.probes != nullptr) keep_operands_of(record);
-  ++state_.next;
+  const std::size_t number = state_.next++;
   if (!execute(record)) return false;
+  if (plan_.groups.active) return step_groups(number);
   if (done() && !state_.products.pending.empty() && !check_all_retired(context_)) return false;
   if (state_.traced && !state_.wait && !emit_trace(record)) return false;
   if (context_.settings.observers.probes != nullptr) run_probe_of(record);
   return true;
+}
+
+/// After a record of a block with groups of warps: the record runs again if its group must wait,
+/// and the group that runs next becomes the current one.
+bool BlockInterpreter::step_groups(std::size_t number) {
+  const PlanOp& record = plan_.records[number];
+  const bool waits = state_.groups[state_.group].wait.has_value();
+  if (waits) {
+    state_.next = number;
+    --state_.steps;
+    --executed_[number];
+  } else {
+    if (state_.traced && !state_.wait && !emit_trace(record)) return false;
+    if (context_.settings.observers.probes != nullptr) run_probe_of(record);
+  }
+  return settle_groups(plan_, record, context_);
 }
 
 bool BlockInterpreter::run_segment() {
@@ -237,6 +258,11 @@ bool BlockInterpreter::execute(const PlanOp& record) {
     case PlanOp::Kind::loop_next:
       next_of_loop(record);
       return true;
+    case PlanOp::Kind::fork:
+      begin_groups(record, context_);
+      return true;
+    case PlanOp::Kind::group_end:
+      return end_group(record, context_);
   }
   return true;
 }

@@ -69,6 +69,7 @@ class BlockInterpreter {
   void start_shared_memory();
   void start_products();
   bool execute(const PlanOp& record);
+  bool step_groups(std::size_t number);
   bool run_action(const PlanOp& record);
   bool step_shadow(const PlanOp& record);
   bool emit_trace(const PlanOp& record);

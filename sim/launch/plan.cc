@@ -12,6 +12,7 @@
 #include "isa/analysis/async_products.h"
 #include "isa/analysis/operands.h"
 #include "isa/analysis/statements.h"
+#include "isa/inst/limits.h"
 #include "isa/type/bits.h"
 #include "sim/exec/async_product.h"
 #include "sim/exec/semantics.h"
@@ -72,6 +73,51 @@ SharedContents unwritten_contents(const isa::Kernel& kernel, const isa::KernelIn
   return contents;
 }
 
+std::string name_of(const isa::ThreadGroup& group) {
+  const std::int64_t first = group.first_warp(), last = first + group.warps() - 1;
+  if (group.parent < 0) return "the block";
+  if (group.elects) return fmt::format("one thread of warp {}", first);
+  return first == last ? fmt::format("warp {}", first) : fmt::format("warps {} to {}", first, last);
+}
+
+/// Whether an instruction of the kernel tells parties of a block apart.
+bool tells_parties_apart(const isa::Kernel& kernel) {
+  bool found = false;
+  isa::for_each_statement(kernel.body, [&](const isa::Stmt& stmt) {
+    const auto* inst = std::get_if<isa::InstStmt>(&stmt.node);
+    found = found || std::holds_alternative<isa::ForkStmt>(stmt.node) ||
+            (inst != nullptr && isa::description(inst->inst).orders_groups());
+  });
+  return found;
+}
+
+GroupsPlan plan_groups(const isa::Kernel& kernel, const isa::KernelInfo& info) {
+  GroupsPlan plan;
+  plan.active = tells_parties_apart(kernel);
+  if (!plan.active) return plan;
+  for (const isa::ThreadGroup& group : info.groups) {
+    plan.groups.push_back({{static_cast<std::uint32_t>(group.first_thread),
+                            static_cast<std::uint32_t>(group.threads)},
+                           group.elects,
+                           group.parent,
+                           name_of(group),
+                           group.span});
+  }
+  for (const isa::KernelInfo::Barrier& barrier : info.barriers) {
+    const isa::Variable& variable = kernel.variable(barrier.var);
+    for (std::int64_t stage = 0; stage < barrier.stages; ++stage) {
+      const std::string of_stage = barrier.stages > 1 ? fmt::format(" stage {}", stage) : "";
+      plan.objects.push_back({fmt::format("`{}`{}", variable.name, of_stage),
+                              static_cast<std::uint32_t>(barrier.arrivals), variable.span});
+    }
+  }
+  plan.first_named = plan.objects.size();
+  for (std::int64_t id = 0; id < isa::named_barriers; ++id) {
+    plan.objects.push_back({fmt::format("named barrier {}", id), 0, {}});
+  }
+  return plan;
+}
+
 class PlanBuilder {
  public:
   PlanBuilder(const isa::VerifiedProgram& program, int kernel, const PlanExtras& extras)
@@ -93,6 +139,7 @@ class PlanBuilder {
     plan_.one_by_one = isa::find_unordered_sum(kernel_).has_value() ||
                        isa::combines_differently(kernel_) ||
                        (plan_.keeps_shadow && isa::combines_in_memory(kernel_));
+    plan_.groups = plan_groups(kernel_, info_);
     keeps_flows_ = extras.keep_flows;
     wrapping_ = extras.wrapping;
     follows_padding_ = extras.follow_padding;
@@ -160,6 +207,7 @@ class PlanBuilder {
                   .undefined = std::move(semantics.undefined),
                   .instruction = stmt.inst.index(),
                   .orders_blocks = isa::description(stmt.inst).orders_blocks(),
+                  .orders_groups = isa::description(stmt.inst).orders_groups(),
                   .mnemonic = isa::mnemonic(stmt.inst),
                   .written = written(stmt.results),
                   .shadow = std::move(semantics.shadow)};
@@ -297,6 +345,20 @@ class PlanBuilder {
     for (const std::size_t end : ends) jump_here(end);
   }
 
+  /// The parts of all groups follow one another; each ends with a record of its own.
+  void add_statement(const isa::ForkStmt& stmt, Span span) {
+    const std::size_t fork = add({.kind = PlanOp::Kind::fork}, span);
+    for (std::size_t i = 0; i < info_.groups.size(); ++i) {
+      const isa::ThreadGroup& group = info_.groups[i];
+      if (i == 0 || group.fork != stmt.id) continue;
+      plan_.records[fork].groups.push_back({static_cast<std::uint16_t>(i), here()});
+      add_block(stmt.groups[group.position].body);
+      statement_ = stmt.id;
+      add({.kind = PlanOp::Kind::group_end}, group.span);
+    }
+    jump_here(fork);
+  }
+
   void add_statement(const isa::BreakStmt&, Span span) {
     loops_.back().breaks.push_back(add_jump(0, span));
   }
@@ -338,6 +400,8 @@ RunSettings run_settings(const Options& options, const Plan& plan) {
           .granule_shift = plan.granule_shift,
           .global_granule_shift = plan.global_granule_shift,
           .threads = plan.threads,
+          .groups = &plan.groups,
+          .group_schedule = options.group_schedule,
           .conditional_commits = &plan.conditional_commits};
 }
 

@@ -30,6 +30,13 @@ struct PlanOp {
     branch,       ///< jump to target unless values[0]
     loop_enter,   ///< counter[counter] = range(values[0], values[1], values[2])
     loop_next,    ///< scalar[slot] = the next of counter[counter], or to target at the end
+    fork,         ///< `groups` begin; this one goes on at target when they have ended
+    group_end,    ///< the current group ends
+  };
+  /// A group that a fork begins, and where.
+  struct Begin {
+    std::uint16_t group = 0;
+    std::size_t record = 0;
   };
   Kind kind = Kind::instruction;
   Span span{};
@@ -43,6 +50,7 @@ struct PlanOp {
   isa::ScalarKind scalar_kind = isa::ScalarKind::i32;  ///< kind of the loop variable
   std::array<ScalarCode, 3> values{};
   bool orders_blocks = false;             ///< whether an instruction takes effect in a turn
+  bool orders_groups = false;             ///< whether another group may run after an instruction
   std::string_view mnemonic{};            ///< mnemonic of an instruction
   std::vector<TracedVariable> written{};  ///< variables that the record writes
   Meter meter{};        ///< meter of an instruction that moves a tile, if accesses are counted
@@ -50,6 +58,7 @@ struct PlanOp {
   ShadowFlow shadow{};  ///< if shadow values are kept
   DataFlow flow{};      ///< if flows are kept
   isa::StmtId statement{};
+  std::vector<Begin> groups{};  ///< of a fork
 };
 
 struct Plan {
@@ -78,6 +87,7 @@ struct Plan {
   std::vector<Barrier> barriers;
   std::vector<std::size_t> barrier_records;  ///< records by barrier
   std::size_t table_bytes = 0;               ///< upper bound for all tables
+  GroupsPlan groups;
 };
 
 /// What a plan does besides running.

@@ -70,7 +70,7 @@ class BlockRun {
       settings_.observers.block_races =
           &detector_.emplace(launch.memory, launch.uses, launch.plan.global_granule_shift);
     }
-    if (checks.races && checks.in_flight && checks.redundant)
+    if (checks.races && checks.in_flight && checks.redundant && !plan.groups.active)
       settings_.observers.needed = needed_.data();
     for (std::size_t i = 0; i < needed_.size(); ++i) needed_[i] = plan.barriers[i].ends_life;
   }

@@ -11,13 +11,29 @@
 
 namespace tilevm::sim {
 
-/// A group of warps of a block that runs its own part of the kernel, or what it lets the async
-/// proxy do. A kernel without groups is group 0 of its blocks.
+/// A group of warps of a block that runs its own part of the kernel, or a chain of asynchronous
+/// accesses that a group began: accesses of a chain complete in the order of their segments. A
+/// kernel without groups is group 0 of its blocks.
+///
+/// Phases of a barrier are a chain as well: segment k of it is that phase k completes.
 struct Party {
   std::uint64_t block = 0;  ///< rank of the block in the launch order
   std::uint16_t group = 0;
   isa::Proxy proxy = isa::Proxy::generic;
+  std::uint32_t chain = 0;         ///< 0: the group's own accesses
+  std::uint16_t first_thread = 0;  ///< with `threads`: only what these threads of the block do
+  std::uint16_t threads = 0;       ///< 0: what all threads of the group do
   friend auto operator<=>(const Party&, const Party&) = default;
+
+  /// Whether a thread of the block is among those of the party.
+  [[nodiscard]] constexpr bool has(std::uint32_t thread) const {
+    return threads == 0 || (first_thread <= thread && thread < first_thread + threads);
+  }
+  /// Whether two parties differ by their threads at most.
+  [[nodiscard]] constexpr bool is_part_of(const Party& other) const {
+    return block == other.block && group == other.group && proxy == other.proxy &&
+           chain == other.chain;
+  }
 };
 
 /// A part of a party's work between two instructions that order parties.

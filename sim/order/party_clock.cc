@@ -10,6 +10,18 @@ std::uint32_t PartyClock::operator[](const Party& party) const {
   return found == entries_.end() || found->first != party ? 0 : found->second;
 }
 
+bool PartyClock::is_after(const Segment& segment, std::uint32_t thread) const {
+  auto entry = std::lower_bound(entries_.begin(), entries_.end(), Entry{segment.party, 0});
+  for (; entry != entries_.end() && entry->first.is_part_of(segment.party); ++entry) {
+    if (entry->second > segment.number && entry->first.has(thread)) return true;
+  }
+  return false;
+}
+
+void PartyClock::raise(const Party& party, std::uint32_t segments) {
+  if ((*this)[party] < segments) set(party, segments);
+}
+
 void PartyClock::set(const Party& party, std::uint32_t segments) {
   const auto entry = std::lower_bound(entries_.begin(), entries_.end(), Entry{party, 0});
   if (entry != entries_.end() && entry->first == party) {

@@ -15,6 +15,7 @@
 #include "sim/api/sim.h"
 #include "sim/mma/dot_codes.h"
 #include "sim/mma/mma_tile.h"
+#include "sim/state/groups_plan.h"
 #include "sim/state/scalar_code.h"
 #include "sim/state/state.h"
 #include "sim/tiles/indexed_table.h"
@@ -130,9 +131,11 @@ struct RunSettings {
   const std::atomic<bool>* stop = &never_stops;  ///< Progress::stop; never null
   /// Memory statements by their number.
   const std::vector<MemoryStatement>* memory_statements = nullptr;
-  unsigned granule_shift = 0;         ///< log2 of a granule's bytes in shared memory
-  unsigned global_granule_shift = 0;  ///< log2 of a granule's bits in global memory
-  std::int64_t threads = 1;           ///< threads of a block
+  unsigned granule_shift = 0;          ///< log2 of a granule's bytes in shared memory
+  unsigned global_granule_shift = 0;   ///< log2 of a granule's bits in global memory
+  std::int64_t threads = 1;            ///< threads of a block
+  const GroupsPlan* groups = nullptr;  ///< groups of the plan; never null in a run
+  GroupSchedule group_schedule{};
   /// By buffer; null if accesses to global memory are not tracked.
   const std::vector<BufferUse>* uses = nullptr;
   TurnLog* turns = nullptr;  ///< null unless blocks order themselves
@@ -141,6 +144,8 @@ struct RunSettings {
   const std::vector<Span>* conditional_commits = nullptr;
   Observers observers{};
 
+  /// Whether parties of a block are told apart (GroupsPlan).
+  [[nodiscard]] bool has_parties() const { return groups != nullptr && groups->active; }
   /// Whether accesses to a buffer are tracked.
   [[nodiscard]] bool tracks(int buffer) const {
     return uses != nullptr && (*uses)[static_cast<std::size_t>(buffer)].written;

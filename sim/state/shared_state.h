@@ -5,6 +5,7 @@
 #include <array>
 #include <cstddef>
 #include <cstdint>
+#include <utility>
 #include <vector>
 
 #include "isa/base/source.h"
@@ -87,6 +88,14 @@ struct LastWait {
   std::uint64_t groups = 0;  ///< number of commit groups then; 0 also if none ran
 };
 
+/// The copies of a group of warps (CopyAsync) while another one is the block's current group.
+struct GroupCopies {
+  std::vector<PendingCopy> copies;
+  std::size_t pending_bytes = 0;
+  std::uint64_t groups = 0;
+  LastWait last_wait;
+};
+
 /// A shared tensor's bytes in the block's shared memory.
 struct SharedRange {
   std::size_t begin = 0, end = 0;
@@ -111,6 +120,14 @@ struct SharedMemory {
   Without without;
   /// By granule: whether a pending copy writes it. Empty if that is not checked.
   std::vector<bool> in_flight;
+
+  /// Exchanges the copies of the current group with those of another one.
+  void exchange(GroupCopies& other) {
+    std::swap(copies, other.copies);
+    std::swap(pending_bytes, other.pending_bytes);
+    std::swap(groups, other.groups);
+    std::swap(last_wait, other.last_wait);
+  }
 };
 
 }  // namespace tilevm::sim

@@ -10,7 +10,9 @@
 #include <vector>
 
 #include "isa/program/print.h"
+#include "sim/state/async_operation.h"
 #include "sim/state/global_history.h"
+#include "sim/state/group_state.h"
 #include "sim/state/product_state.h"
 #include "sim/state/shadow_values.h"
 #include "sim/state/shared_state.h"
@@ -64,6 +66,19 @@ struct BlockState {
   RecordInProgress probe;
   std::optional<Wait> wait;  ///< wait for another block; the waiting PlanOp runs next
   std::uint32_t turns = 0;   ///< instructions that order blocks, counted as they run
+
+  // Of kernels with groups of warps or barriers (GroupsPlan::active); else empty.
+  std::uint16_t group = 0;         ///< whose `next` and `scalars` the block has now
+  std::vector<GroupState> groups;  ///< by group; of the current one `next` and `scalars` are above
+  GroupOrder parties;              ///< what they know of one another
+  std::vector<GroupAccess> accesses;  ///< to shared memory
+  std::size_t accesses_to_prune = 0;  ///< how many there may be before those are dropped that
+                                      ///< all know
+  std::vector<GroupGlobalAccess> global_accesses;
+  std::size_t global_to_prune = 0;
+  std::vector<AsyncOperation> under_way;  ///< in the order of their beginnings
+  /// The first wait that its barrier may overtake: reported unless a race is found that follows.
+  std::optional<OvertakenWait> overtaken;
 };
 
 /// A buffer of global memory while a kernel runs; shared by all blocks.

@@ -34,6 +34,10 @@ class Calls {
     walk(node.condition);
     walk(node.body);
   }
+  void walk(const ast::With& node) {
+    walk(node.args);
+    walk(node.body);
+  }
   void walk(const ast::If& node) {
     for (const ast::IfArm& arm : node.arms) {
       walk(arm.condition);

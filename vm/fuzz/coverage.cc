@@ -27,8 +27,8 @@ std::string slot_item(std::string_view mnemonic, std::string_view slot, bool giv
 }
 
 /// Statements that are not instructions, by their place in Stmt::node.
-constexpr std::array<std::string_view, 7> statement_names = {
-    "instruction", "scalar", "for", "while", "if", "break", "continue"};
+constexpr std::array<std::string_view, 8> statement_names = {
+    "instruction", "scalar", "for", "while", "if", "groups", "break", "continue"};
 static_assert(std::variant_size_v<decltype(isa::Stmt::node)> == statement_names.size());
 
 /// How one instruction of these operand types computes a Dot.

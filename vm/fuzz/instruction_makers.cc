@@ -219,8 +219,6 @@ template <>
 struct Maker<isa::DotAsyncCommitGroup> : Maker<isa::DotAsync> {};
 template <>
 struct Maker<isa::DotAsyncWaitGroup> : Maker<isa::DotAsync> {};
-template <>
-struct Maker<isa::FenceProxyAsync> : Maker<isa::DotAsync> {};
 
 template <>
 struct Maker<isa::Reduce> {
@@ -416,6 +414,27 @@ struct Maker<isa::AtomicAdd> {
     if (blocks_may_wait(builder)) last_block_adds(builder);
   }
 };
+
+/// Barriers are right only between groups of warps that both use them.
+struct GroupsMaker {
+  static void make(KernelBuilder& builder) {
+    if (can_have_groups(builder)) pass_between_groups(builder);
+  }
+};
+template <>
+struct Maker<isa::AllocateBarrier> : GroupsMaker {};
+template <>
+struct Maker<isa::Arrive> : GroupsMaker {};
+template <>
+struct Maker<isa::ArriveExpect> : GroupsMaker {};
+template <>
+struct Maker<isa::WaitBarrier> : GroupsMaker {};
+template <>
+struct Maker<isa::FenceProxy> : GroupsMaker {};
+template <>
+struct Maker<isa::SyncNamedBarrier> : GroupsMaker {};
+template <>
+struct Maker<isa::ArriveNamedBarrier> : GroupsMaker {};
 
 template <>
 struct Maker<isa::Exit> {

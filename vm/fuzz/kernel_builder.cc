@@ -116,7 +116,7 @@ std::vector<VarId> KernelBuilder::append(isa::Block& block, isa::Instruction ins
   if (into) stmt.results.push_back(*into);
   for (std::size_t i = 0; i < types->size() && !into; ++i) {
     const isa::Type& type = (*types)[i];
-    constexpr char prefixes[] = {'n', 'p', 't', 's', 'g'};
+    constexpr char prefixes[] = {'n', 'p', 't', 's', 'g', 'b'};
     stmt.results.push_back(new_variable(prefixes[type.index()], type));
   }
   std::vector<VarId> results = stmt.results;

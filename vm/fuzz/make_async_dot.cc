@@ -144,7 +144,7 @@ void multiply_later(KernelBuilder& builder, const MmaShape& shape) {
         isa::ScalarOperand{draw.chance(50) ? isa::Expr::constant(isa::Scalar::of(draw.chance(50)))
                                            : builder.condition()};
   }
-  builder.add(isa::FenceProxyAsync{});
+  builder.add(isa::FenceProxy{});
   builder.synchronize();
   const bool in_place = draw.chance(50);
   const isa::VarId result = in_place ? builder.add(dot, c.var) : builder.add(dot);

@@ -159,6 +159,16 @@ class KernelText {
     line("else:");
     block(branch.otherwise);
   }
+  void statement(const isa::ForkStmt& fork) {
+    for (const isa::WarpGroup& group : fork.groups) {
+      line(group.elects
+               ? "with single_thread():"
+               : fmt::format(
+                     "with warps({}, {}{}):", group.first_warp, group.first_warp + group.warps,
+                     group.registers ? fmt::format(", registers={}", *group.registers) : ""));
+      block(group.body);
+    }
+  }
   void statement(const isa::BreakStmt&) { line("break"); }
   void statement(const isa::ContinueStmt&) { line("continue"); }
 
@@ -203,6 +213,7 @@ class KernelText {
   std::string write(const isa::SharedOperand& operand) const { return name(operand.var); }
   std::string write(const isa::GlobalOperand& operand) const { return name(operand.var); }
   std::string write(const isa::PointerOperand& operand) const { return name(operand.var); }
+  std::string write(const isa::BarrierOperand& operand) const { return name(operand.var); }
   std::string write(const isa::DType& type) const { return isa::to_string(type); }
   std::string write(const isa::RegisterLayout& layout) const { return isa::to_string(layout); }
   std::string write(const isa::TileShape& shape) const { return isa::to_string(shape.extents); }

@@ -27,6 +27,11 @@ void last_block_adds(KernelBuilder& builder);
 /// Whether blocks may wait for each other here: all blocks come by, once.
 [[nodiscard]] bool blocks_may_wait(const KernelBuilder& builder);
 
+/// Two groups of warps, of which one fills stages of shared memory that the other one uses.
+void pass_between_groups(KernelBuilder& builder);
+/// Whether there may be groups here: the threads are two warps at least, outside of loops.
+[[nodiscard]] bool can_have_groups(const KernelBuilder& builder);
+
 /// Elements of a tile combined along some of its dimensions.
 void make_reduce(KernelBuilder& builder);
 /// Elements of a tile combined with those before them.

@@ -25,6 +25,9 @@ std::string short_type(const isa::Type& type) {
       const auto shape = view.static_shape();
       return "view " + isa::to_string(view.dtype) + (shape ? isa::to_string(*shape) : "");
     }
+    std::string operator()(const isa::BarrierType& barrier) const {
+      return fmt::format("barrier[{}]", barrier.stages);
+    }
     std::string operator()(const isa::ScalarType& /*scalar*/) const { return ""; }
     std::string operator()(const isa::PointerType& /*pointer*/) const { return ""; }
   };

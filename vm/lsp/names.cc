@@ -254,6 +254,10 @@ class NameFinder {
     visit(node.condition);
     visit_block(node.body, next);
   }
+  void visit_stmt(const ast::With& node, Span /*span*/, std::uint32_t next) {
+    for (const ast::Argument& argument : node.args) visit(argument, node.group.text);
+    visit_block(node.body, next);
+  }
   void visit_stmt(const ast::If& node, Span /*span*/, std::uint32_t next) {
     for (std::size_t i = 0; i < node.arms.size(); ++i) {
       visible_from_ = node.arms[i].span.begin;

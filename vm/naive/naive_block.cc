@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <array>
+#include <functional>
 #include <span>
 #include <utility>
 
@@ -18,6 +19,7 @@
 #include "vm/naive/naive_probe.h"
 #include "vm/naive/naive_reduce.h"
 #include "vm/naive/naive_tile.h"
+#include "vm/naive/naive_turns.h"
 
 namespace tilevm::vm::naive {
 namespace {
@@ -63,6 +65,13 @@ std::uint64_t philox_word(std::uint64_t counter, std::uint64_t stream, std::uint
   }
   return c[static_cast<std::size_t>(w)];
 }
+
+/// A stage of a barrier, or a named one.
+struct NaiveBarrier {
+  std::int64_t arrivals = 0, pending = 0;  ///< of a phase, and that the current one still takes
+  std::int64_t bytes = 0;                  ///< that are expected
+  std::uint64_t phase = 0;
+};
 
 class NaiveBlock {
  public:
@@ -118,6 +127,16 @@ class NaiveBlock {
       if (value(arm.condition).as_bool()) return execute(arm.body);
     }
     return execute(branch.otherwise);
+  }
+
+  /// Groups of warps run one at a time, and another one when one waits.
+  Flow execute(const isa::ForkStmt& fork) {
+    std::vector<std::function<void()>> parts;
+    for (const isa::WarpGroup& group : fork.groups) {
+      parts.emplace_back([this, &group] { static_cast<void>(execute(group.body)); });
+    }
+    if (!turns_.run(parts)) fail("groups of warps wait for one another");
+    return trouble_ ? Flow::end_block : Flow::next;
   }
 
   Flow execute(const isa::WhileStmt& loop) {
@@ -394,7 +413,6 @@ class NaiveBlock {
   }
   void execute(const isa::DotAsyncCommitGroup&, const isa::InstStmt&) {}
   void execute(const isa::DotAsyncWaitGroup&, const isa::InstStmt&) {}
-  void execute(const isa::FenceProxyAsync&, const isa::InstStmt&) {}
   void execute(const isa::Reduce& inst, const isa::InstStmt& stmt) {
     const NaiveTile source = tile(inst.src);
     const auto& type = std::get<isa::RegisterType>(kernel_.variable(stmt.results[0]).type);
@@ -699,6 +717,60 @@ class NaiveBlock {
     shared_[var.index].assign(static_cast<std::size_t>(info_.shared_tile(var).bytes), 0);
   }
 
+  // --- Barriers between groups of warps ---
+
+  void execute(const isa::AllocateBarrier&, const isa::InstStmt& stmt) {
+    const isa::KernelInfo::Barrier& made = info_.barrier(stmt.results[0]);
+    for (std::int64_t i = 0; i < made.stages; ++i) {
+      barriers_[made.first + i] = {made.arrivals, made.arrivals, 0, 0};
+    }
+  }
+  NaiveBarrier& stage_of(isa::BarrierOperand barrier,
+                         const std::optional<isa::ScalarOperand>& stage) {
+    const std::int64_t first = info_.barrier(barrier.var).first;
+    return barriers_.at(first + (stage ? integer(stage->value) : 0));
+  }
+  /// Threads arrive one after another.
+  void arrive(NaiveBarrier& barrier, std::int64_t threads, std::int64_t bytes) {
+    for (std::int64_t t = 0; t < threads; ++t) {
+      --barrier.pending;
+      barrier.bytes += bytes;
+      if (barrier.pending > 0 || barrier.bytes != 0) continue;
+      barrier.pending = barrier.arrivals;
+      ++barrier.phase;
+    }
+  }
+  void execute(const isa::Arrive& inst, const isa::InstStmt& stmt) {
+    arrive(stage_of(inst.barrier, inst.stage), info_.threads_at(stmt.id), 0);
+  }
+  void execute(const isa::ArriveExpect& inst, const isa::InstStmt& stmt) {
+    arrive(stage_of(inst.barrier, inst.stage), info_.threads_at(stmt.id),
+           integer(inst.bytes.value));
+  }
+  void execute(const isa::WaitBarrier& inst, const isa::InstStmt&) {
+    const NaiveBarrier& barrier = stage_of(inst.barrier, inst.stage);
+    const std::uint64_t parity = value(inst.parity.value).bits & 1U;
+    wait_until([&barrier, parity] { return (barrier.phase & 1U) != parity; });
+  }
+  void execute(const isa::FenceProxy&, const isa::InstStmt&) {}
+  void execute(const isa::SyncNamedBarrier& inst, const isa::InstStmt& stmt) {
+    come_to(inst, stmt, true);
+  }
+  void execute(const isa::ArriveNamedBarrier& inst, const isa::InstStmt& stmt) {
+    come_to(inst, stmt, false);
+  }
+  template <class Inst>
+  void come_to(const Inst& inst, const isa::InstStmt& stmt, bool waits) {
+    NaiveBarrier& barrier = named_[integer(inst.id.value)];
+    if (barrier.pending == 0) barrier.arrivals = barrier.pending = 32 * integer(inst.warps.value);
+    const std::uint64_t phase = barrier.phase;
+    arrive(barrier, info_.threads_at(stmt.id), 0);
+    if (waits) wait_until([&barrier, phase] { return barrier.phase != phase; });
+  }
+  void wait_until(std::function<bool()> holds) {
+    if (!holds() && !turns_.wait(std::move(holds))) fail("groups of warps wait for one another");
+  }
+
   // --- Order between blocks, indices, prints ---
 
   Index semaphore_index(const std::optional<isa::OffsetList>& offset, const NaiveTensor& view) {
@@ -800,6 +872,9 @@ class NaiveBlock {
   std::map<std::int32_t, Bytes> shared_;
   std::optional<NaiveProbe> probe_;
   std::optional<std::string> trouble_;
+  NaiveTurns turns_;                               ///< of groups of warps
+  std::map<std::int64_t, NaiveBarrier> barriers_;  ///< by stage
+  std::map<std::int64_t, NaiveBarrier> named_;
 };
 
 }  // namespace

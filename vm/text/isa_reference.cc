@@ -19,6 +19,7 @@ struct SlotName {
   constexpr std::string_view operator()(const isa::SharedOperand*) const { return "shared tensor"; }
   constexpr std::string_view operator()(const isa::GlobalOperand*) const { return "global view"; }
   constexpr std::string_view operator()(const isa::PointerOperand*) const { return "pointer"; }
+  constexpr std::string_view operator()(const isa::BarrierOperand*) const { return "barrier"; }
   constexpr std::string_view operator()(const isa::DType*) const { return "element type"; }
   constexpr std::string_view operator()(const isa::RegisterLayout*) const {
     return "register layout";
@@ -59,6 +60,8 @@ std::string_view result_name(isa::ResultKind kind) {
       return "shared tensor";
     case isa::ResultKind::global_view:
       return "global view";
+    case isa::ResultKind::barrier:
+      return "barrier";
   }
   return "";
 }

@@ -1,0 +1,86 @@
+// Barriers between groups of warps, and proxy fences.
+#include <fmt/format.h>
+
+#include <optional>
+#include <string>
+
+#include "backend/emit/emit_kernel.h"
+
+namespace tilevm::backend {
+namespace {
+
+/// Bytes of a stage.
+constexpr std::int64_t stage_bytes = 8;
+
+/// The address of a stage of a barrier.
+std::string stage_of(isa::BarrierOperand barrier, const std::optional<isa::ScalarOperand>& stage,
+                     const KernelEmission& kernel) {
+  const std::string& name = kernel.name(barrier.var);
+  if (!stage) return name;
+  if (const auto number = stage->value.constant_int()) {
+    return *number == 0 ? name : fmt::format("{} + {}u", name, *number * stage_bytes);
+  }
+  return fmt::format("{} + static_cast<tv::u32>({}) * {}u", name, kernel.scalar(stage->value),
+                     stage_bytes);
+}
+
+template <class Inst>
+std::string named(const Inst& inst) {
+  return fmt::format("<{}, {}>", inst.id.value.constant_int().value_or(0),
+                     inst.warps.value.constant_int().value_or(1) * 32);
+}
+
+}  // namespace
+
+/// One thread initialises the stages, and lets the async proxy see them.
+template <>
+void emit_plain(const isa::AllocateBarrier&, const isa::InstStmt& stmt, KernelEmission& kernel) {
+  const isa::KernelInfo::Barrier& barrier = kernel.info().barrier(stmt.results[0]);
+  const std::string& name = kernel.name(barrier.var);
+  kernel.out.line(
+      fmt::format("const tv::u32 {} = tv::barrier_address(barriers_ + {});", name, barrier.first));
+  kernel.out.open("if (tv::thread() == 0)");
+  kernel.out.line(
+      fmt::format("for (int stage_ = 0; stage_ < {}; ++stage_) tv::mbarrier_init({} + "
+                  "stage_ * {}u, {}u);",
+                  barrier.stages, name, stage_bytes, barrier.arrivals));
+  kernel.out.line("tv::fence_proxy_async_shared();");
+  kernel.out.close();
+}
+
+template <>
+void emit_plain(const isa::Arrive& inst, const isa::InstStmt&, KernelEmission& kernel) {
+  kernel.out.line(
+      fmt::format("tv::mbarrier_arrive({});", stage_of(inst.barrier, inst.stage, kernel)));
+}
+
+template <>
+void emit_plain(const isa::ArriveExpect& inst, const isa::InstStmt&, KernelEmission& kernel) {
+  kernel.out.line(fmt::format("tv::mbarrier_arrive_expect_tx({}, static_cast<tv::u32>({}));",
+                              stage_of(inst.barrier, inst.stage, kernel),
+                              kernel.scalar(inst.bytes.value)));
+}
+
+template <>
+void emit_plain(const isa::WaitBarrier& inst, const isa::InstStmt&, KernelEmission& kernel) {
+  kernel.out.line(fmt::format("tv::mbarrier_wait_parity({}, static_cast<tv::u32>({}));",
+                              stage_of(inst.barrier, inst.stage, kernel),
+                              kernel.scalar(inst.parity.value)));
+}
+
+template <>
+void emit_plain(const isa::FenceProxy&, const isa::InstStmt&, KernelEmission& kernel) {
+  kernel.out.line("tv::fence_proxy_async();");
+}
+
+template <>
+void emit_plain(const isa::SyncNamedBarrier& inst, const isa::InstStmt&, KernelEmission& kernel) {
+  kernel.out.line(fmt::format("tv::named_barrier_sync{}();", named(inst)));
+}
+
+template <>
+void emit_plain(const isa::ArriveNamedBarrier& inst, const isa::InstStmt&, KernelEmission& kernel) {
+  kernel.out.line(fmt::format("tv::named_barrier_arrive{}();", named(inst)));
+}
+
+}  // namespace tilevm::backend

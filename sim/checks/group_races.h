@@ -1,0 +1,38 @@
+// Races in shared memory of a block whose parties are told apart: groups of warps and chains of
+// asynchronous accesses.
+//
+// Accesses are kept as tiles. An access is compared with those that it meets; only if one of them
+// has not happened before as a whole, element by element and thread by thread.
+#pragma once
+
+#include <optional>
+
+#include "sim/checks/shared_races.h"
+#include "sim/order/group_order.h"
+
+namespace tilevm::sim {
+
+/// An access that goes on after its instruction.
+struct AsyncAccess {
+  Segment segment;  ///< of its chain (GroupOrder::chain)
+  /// The thread that begins it, of the block.
+  std::uint32_t thread = 0;
+  /// Of a chain whose segments complete warp by warp: the threads that each must wait; else none.
+  ThreadRange completes_in{0, 0};
+};
+
+/// Whether all threads of the current group may use a tile now; records the access. False after a
+/// fault.
+[[nodiscard]] bool check_group_access(const ResolvedAccess& resolved, SharedUse use,
+                                      Context& context);
+
+/// Whether an access by the async proxy, or by another agent of the generic one, may begin now;
+/// records it. Stores of the generic proxy must be visible to the async proxy. False after a fault.
+[[nodiscard]] bool check_async_access(const ResolvedAccess& resolved, SharedUse use,
+                                      const AsyncAccess& async, Context& context);
+
+/// The chain of a group's CopyAsync, which completes by CopyAsyncWaitGroup: group k of these copies
+/// is segment k - 1.
+[[nodiscard]] Party copy_chain(const BlockState& state);
+
+}  // namespace tilevm::sim

@@ -1,0 +1,136 @@
+// Barriers between groups of warps, and proxy fences.
+#include <fmt/format.h>
+
+#include <optional>
+#include <utility>
+
+#include "isa/inst/barrier.h"
+#include "isa/inst/limits.h"
+#include "sim/checks/group_barriers.h"
+#include "sim/checks/product_checks.h"
+#include "sim/exec/semantics.h"
+
+namespace tilevm::sim {
+namespace {
+
+/// A stage of a barrier, prepared.
+struct StageAccess {
+  std::size_t first = 0;  ///< the barrier's first stage, in GroupsPlan::objects
+  std::int64_t stages = 1;
+  std::optional<ScalarCode> stage;
+  std::string name;
+  BarrierUseSite site;
+};
+
+template <class Inst>
+StageAccess make_stage(const Inst& inst, const Preparation& preparation) {
+  const isa::KernelInfo::Barrier& barrier = preparation.info.barrier(inst.barrier.var);
+  StageAccess access{static_cast<std::size_t>(barrier.first),
+                     barrier.stages,
+                     {},
+                     preparation.name(inst.barrier.var),
+                     {0, preparation.mnemonic(), preparation.span}};
+  if (inst.stage) access.stage = ScalarCode(inst.stage->value);
+  return access;
+}
+
+/// The stage of this execution; nothing after a fault.
+std::optional<BarrierUseSite> find_stage(const StageAccess& access, Context& context) {
+  std::int64_t stage = 0;
+  if (access.stage && !context.evaluate(*access.stage, stage)) return std::nullopt;
+  if (stage < 0 || stage >= access.stages) {
+    context.fail(Code::out_of_bounds, access.site.span,
+                 fmt::format("`{}` names stage {} of `{}`, which has stages 0 to {}",
+                             access.site.mnemonic, stage, access.name, access.stages - 1));
+    return std::nullopt;
+  }
+  BarrierUseSite site = access.site;
+  site.object = access.first + static_cast<std::size_t>(stage);
+  return site;
+}
+
+/// The object of a named barrier, and for how many warps it is.
+template <class Inst>
+std::pair<std::size_t, std::uint32_t> named(const Inst& inst, const Preparation& preparation) {
+  const auto id = static_cast<std::size_t>(inst.id.value.constant_int().value_or(0));
+  return {static_cast<std::size_t>(preparation.info.barrier_stages) + id,
+          static_cast<std::uint32_t>(inst.warps.value.constant_int().value_or(1))};
+}
+
+}  // namespace
+
+template <>
+Action prepare(const isa::AllocateBarrier&, const Preparation& preparation) {
+  const isa::KernelInfo::Barrier& barrier = preparation.info.barrier(preparation.result());
+  return [first = static_cast<std::size_t>(barrier.first),
+          stages = static_cast<std::size_t>(barrier.stages)](Context& context) {
+    if (!context.settings.has_parties()) return true;  // nothing uses it
+    for (std::size_t i = 0; i < stages; ++i) make_barrier(first + i, context);
+    return true;
+  };
+}
+
+template <>
+Action prepare(const isa::Arrive& inst, const Preparation& preparation) {
+  return [access = make_stage(inst, preparation)](Context& context) {
+    const auto site = find_stage(access, context);
+    return site && arrive(*site, 0, context);
+  };
+}
+
+template <>
+Action prepare(const isa::ArriveExpect& inst, const Preparation& preparation) {
+  return [access = make_stage(inst, preparation),
+          code = ScalarCode(inst.bytes.value)](Context& context) {
+    std::int64_t bytes = 0;
+    if (!context.evaluate(code, bytes)) return false;
+    const auto site = find_stage(access, context);
+    if (!site) return false;
+    if (0 <= bytes && bytes < isa::max_arrivals) return arrive(*site, bytes, context);
+    return context.fail(Code::barrier_phase, site->span,
+                        fmt::format("`{}` expects {} bytes; a barrier counts 0 to {} in one "
+                                    "instruction",
+                                    site->mnemonic, bytes, isa::max_arrivals - 1));
+  };
+}
+
+template <>
+Action prepare(const isa::WaitBarrier& inst, const Preparation& preparation) {
+  return [access = make_stage(inst, preparation),
+          parity = ScalarCode(inst.parity.value)](Context& context) {
+    std::uint64_t bits = 0;
+    if (!context.evaluate(parity, bits)) return false;
+    const auto site = find_stage(access, context);
+    return site && wait_for_phase(*site, bits, context);
+  };
+}
+
+template <>
+Action prepare(const isa::FenceProxy&, const Preparation& preparation) {
+  if (preparation.info.has_groups() || !preparation.info.barriers.empty()) {
+    return [](Context& context) {
+      context.state.parties.fence(context.state.group);
+      return true;
+    };
+  }
+  return [number = preparation.new_barrier()](Context& context) {
+    note_fence(number, context);
+    return true;
+  };
+}
+
+template <>
+Action prepare(const isa::SyncNamedBarrier& inst, const Preparation& preparation) {
+  const auto [object, warps] = named(inst, preparation);
+  return [site = BarrierUseSite{object, preparation.mnemonic(), preparation.span},
+          warps = warps](Context& context) { return come_to_named(site, warps, true, context); };
+}
+
+template <>
+Action prepare(const isa::ArriveNamedBarrier& inst, const Preparation& preparation) {
+  const auto [object, warps] = named(inst, preparation);
+  return [site = BarrierUseSite{object, preparation.mnemonic(), preparation.span},
+          warps = warps](Context& context) { return come_to_named(site, warps, false, context); };
+}
+
+}  // namespace tilevm::sim

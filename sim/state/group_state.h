@@ -1,0 +1,72 @@
+// Where the groups of warps of a block are, as values.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+#include <vector>
+
+#include "isa/base/source.h"
+#include "sim/order/group_order.h"
+#include "sim/state/access_record.h"
+#include "sim/state/global_history.h"
+#include "sim/state/shared_state.h"
+#include "sim/tiles/tile_origin.h"
+
+namespace tilevm::sim {
+
+struct SharedAccess;
+
+/// What a group waits for: that a phase of an object completes.
+struct GroupWait {
+  std::size_t object = 0;  ///< in GroupsPlan::objects
+  std::int64_t phase = 0;
+  Span span{};  ///< of the waiting instruction
+};
+
+/// A group of warps while another one is the block's current one; of the current one, what the
+/// block itself has no member for.
+struct GroupState {
+  enum class Status : std::uint8_t {
+    absent,   ///< no fork has begun it, or it has ended
+    running,  ///< it can run, or waits
+    forked,   ///< it goes on when its own groups have ended
+  };
+  Status status = Status::absent;
+  std::size_t next = 0;
+  std::vector<std::uint64_t> scalars;
+  std::optional<GroupWait> wait;
+  std::uint32_t children = 0;  ///< groups inside that have not ended
+  GroupCopies copies;          ///< of CopyAsync
+};
+
+/// A wait whose barrier may be a phase further before it looks.
+struct OvertakenWait {
+  std::size_t object = 0;  ///< in GroupsPlan::objects
+  PhaseWait wait;
+  Span completed{};  ///< what completes the phase after the one that it waits for
+};
+
+/// An access to shared memory that later ones are compared with.
+struct GroupAccess {
+  const SharedAccess* access = nullptr;
+  TileOrigin origin{};
+  AccessKind kind = AccessKind::read;
+  std::uint64_t low = 0, high = 0;  ///< its granules are in [low, high)
+  std::uint16_t group = 0;          ///< whose instruction it is
+  Segment segment;                  ///< of the group, or of a chain of asynchronous accesses
+  /// Of a chain that completes warp by warp: the threads that must have waited.
+  ThreadRange completes_in{0, 0};
+
+  [[nodiscard]] bool is_chain() const { return segment.party.chain != 0; }
+};
+
+/// An access to global memory that later ones of the block are compared with.
+struct GroupGlobalAccess {
+  GlobalFootprint footprint;
+  std::vector<Interval> bits;
+  std::uint16_t group = 0;
+  Segment segment;
+};
+
+}  // namespace tilevm::sim
