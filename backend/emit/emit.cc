@@ -4,9 +4,9 @@
 #include <algorithm>
 
 #include "backend/emit/emit_kernel.h"
-#include "backend/emit/emit_mma.h"
 #include "backend/emit/emit_scalar.h"
 #include "backend/emit/prelude.h"
+#include "backend/ptx/emit_mma.h"
 #include "isa/analysis/assertion.h"
 
 namespace tilevm::backend {

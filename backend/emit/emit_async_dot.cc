@@ -7,9 +7,9 @@
 #include <fmt/format.h>
 
 #include "backend/emit/emit_kernel.h"
-#include "backend/emit/emit_mma.h"
 #include "backend/emit/emit_packed.h"
-#include "backend/emit/emit_wgmma.h"
+#include "backend/ptx/emit_mma.h"
+#include "backend/ptx/emit_wgmma.h"
 #include "isa/dot/wgmma_shapes.h"
 #include "isa/inst/product.h"
 

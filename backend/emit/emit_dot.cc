@@ -3,8 +3,8 @@
 #include <fmt/format.h>
 
 #include "backend/emit/emit_dot.h"
-#include "backend/emit/emit_mma.h"
 #include "backend/emit/emit_packed.h"
+#include "backend/ptx/emit_mma.h"
 #include "isa/inst/product.h"
 
 namespace tilevm::backend {

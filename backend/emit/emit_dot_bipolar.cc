@@ -18,7 +18,7 @@
 #include <fmt/ranges.h>
 
 #include "backend/emit/emit_dot.h"
-#include "backend/emit/emit_mma.h"
+#include "backend/ptx/emit_mma.h"
 
 namespace tilevm::backend {
 namespace {

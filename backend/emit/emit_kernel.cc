@@ -6,9 +6,9 @@
 #include <fmt/format.h>
 
 #include "backend/emit/emit_index.h"
-#include "backend/emit/emit_mma.h"
 #include "backend/emit/emit_scalar.h"
 #include "backend/machine/describe.h"
+#include "backend/ptx/emit_mma.h"
 #include "backend/select/default_forms.h"
 #include "isa/analysis/assertion.h"
 #include "isa/analysis/async_products.h"
@@ -42,8 +42,8 @@ concept OfLoop = std::is_same_v<Kind, SteppedLoop> || std::is_same_v<Kind, Count
 /// A form of the program's own synchronization (backend/machine/copy_ring.cc).
 template <class Kind>
 concept OrdersProgram = std::is_same_v<Kind, GroupCommit> || std::is_same_v<Kind, GroupWait> ||
-                        std::is_same_v<Kind, FullBarrier> || std::is_same_v<Kind, SplitBarrier> ||
-                        std::is_same_v<Kind, EarlyExit>;
+    std::is_same_v<Kind, FullBarrier> || std::is_same_v<Kind, SplitBarrier> ||
+    std::is_same_v<Kind, EarlyExit>;
 
 }  // namespace
 

@@ -15,8 +15,8 @@
 
 #include "backend/emit/code_writer.h"
 #include "backend/emit/cuda_source.h"
-#include "backend/emit/emit_wgmma.h"
 #include "backend/machine/machine_kernel.h"
+#include "backend/ptx/emit_wgmma.h"
 #include "backend/select/names.h"
 #include "backend/select/select.h"
 #include "isa/dot/dot.h"

@@ -6,7 +6,7 @@
 #include <optional>
 #include <string>
 
-#include "backend/emit/emit_mma.h"
+#include "backend/ptx/emit_mma.h"
 #include "isa/dot/dot_plan.h"
 
 namespace tilevm::backend {

@@ -10,8 +10,8 @@
 #include "sim/checks/shared_checks.h"
 #include "sim/checks/shared_races.h"
 #include "sim/exec/global_moves.h"
-#include "sim/exec/random_draw.h"
 #include "sim/shadow/shadow_access.h"
+#include "sim/state/random_draw.h"
 
 namespace tilevm::sim {
 namespace {

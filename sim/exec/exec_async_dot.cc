@@ -7,9 +7,9 @@
 #include "isa/dot/shared_matrix.h"
 #include "isa/type/bits.h"
 #include "sim/checks/product_checks.h"
-#include "sim/exec/async_product.h"
 #include "sim/exec/dot_actions.h"
 #include "sim/exec/semantics.h"
+#include "sim/flight/async_product.h"
 #include "sim/shadow/shadow_access.h"
 #include "sim/shadow/shadow_tile.h"
 

@@ -7,8 +7,8 @@
 #include "sim/arithmetic/element_loops.h"
 #include "sim/checks/replicas.h"
 #include "sim/exec/move_elements.h"
-#include "sim/exec/on_lanes.h"
 #include "sim/exec/semantics.h"
+#include "sim/state/on_lanes.h"
 
 namespace tilevm::sim {
 

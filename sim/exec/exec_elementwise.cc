@@ -11,8 +11,8 @@
 #include "isa/type/arith.h"
 #include "isa/type/bits.h"
 #include "sim/arithmetic/element_loops.h"
-#include "sim/exec/on_lanes.h"
 #include "sim/exec/semantics.h"
+#include "sim/state/on_lanes.h"
 #include "sim/tiles/offenders.h"
 
 namespace tilevm::sim {

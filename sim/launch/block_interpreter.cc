@@ -9,7 +9,7 @@
 #include "sim/checks/redundancy.h"
 #include "sim/checks/shared_races.h"
 #include "sim/exec/async_copy.h"
-#include "sim/exec/async_product.h"
+#include "sim/flight/async_product.h"
 #include "sim/launch/group_scheduler.h"
 
 namespace tilevm::sim {

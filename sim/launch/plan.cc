@@ -8,14 +8,14 @@
 #include <fmt/format.h>
 
 #include "isa/analysis/address_terms.h"
-#include "isa/analysis/combinations.h"
 #include "isa/analysis/async_products.h"
+#include "isa/analysis/combinations.h"
 #include "isa/analysis/operands.h"
 #include "isa/analysis/statements.h"
 #include "isa/inst/limits.h"
 #include "isa/type/bits.h"
-#include "sim/exec/async_product.h"
 #include "sim/exec/semantics.h"
+#include "sim/flight/async_product.h"
 #include "sim/launch/launch.h"
 #include "sim/state/shadow_values.h"
 

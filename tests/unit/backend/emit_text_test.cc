@@ -7,9 +7,9 @@
 
 #include "backend/emit/code_writer.h"
 #include "backend/emit/emit.h"
-#include "backend/emit/emit_mma.h"
 #include "backend/emit/emit_scalar.h"
 #include "backend/emit/prelude.h"
+#include "backend/ptx/emit_mma.h"
 #include "backend/select/names.h"
 #include "tests/unit/backend/emit_support.h"
 

@@ -1,4 +1,4 @@
-#include "backend/emit/emit_mma.h"
+#include "backend/ptx/emit_mma.h"
 
 #include <string_view>
 

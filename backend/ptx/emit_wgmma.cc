@@ -1,10 +1,10 @@
-#include "backend/emit/emit_wgmma.h"
+#include "backend/ptx/emit_wgmma.h"
 
 #include <string_view>
 
 #include <fmt/format.h>
 
-#include "backend/emit/emit_mma.h"
+#include "backend/ptx/emit_mma.h"
 #include "isa/dot/wgmma_shapes.h"
 
 namespace tilevm::backend {

@@ -1,4 +1,4 @@
-#include "sim/exec/async_product.h"
+#include "sim/flight/async_product.h"
 
 #include <algorithm>
 #include <utility>
@@ -7,7 +7,7 @@
 #include "isa/inst/product.h"
 #include "sim/checks/product_checks.h"
 #include "sim/checks/shared_checks.h"
-#include "sim/exec/random_draw.h"
+#include "sim/state/random_draw.h"
 
 namespace tilevm::sim {
 namespace {
