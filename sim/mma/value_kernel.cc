@@ -1,3 +1,4 @@
+// More than 400 lines: decoding and multiplying share the vectors and the fields of formats.
 // Products of tensor cores as exact floats, aligned by one factor for each output.
 // It has more than 400 lines: its templates are one kernel at every width, and inline into one
 // another.
