@@ -39,16 +39,16 @@ expect 2 'cannot open `nowhere.tile`: No such file or directory' check nowhere.t
 expect 2 'cannot read `programs`: Is a directory' check programs
 expect 2 'unknown target `sm_91`; did you mean `sm_90`?' check $add --target sm_91
 expect 2 'unknown engine `smi`' run $add --engine smi
-expect 2 'no seed of `random`' run $add --engine emu --thread-order random:x
+expect 2 'is not a seed of `random`' run $add --engine emu --thread-order random:x
 expect 2 'unknown size `ful`; did you mean `full`?' record --size ful
 expect 2 'names no case' record --engine sim --only f99
 expect 2 'has no records' record --report nowhere.jsonl
-expect 2 'no seed' run $add --seed -1
+expect 2 'is not a seed' run $add --seed -1
 expect 2 'name a file' tune -
 expect 2 'is not an assignment: write -D NAME=VALUE' tune $add --reduce N
 expect 2 'there is no file `nowhere.jsonl`' tune $add --start nowhere.jsonl
 expect 2 'unknown baseline `cubblas`; did you mean `cublas`?' bench $add --baseline cubblas
-expect 2 'no seed' run $add --seed 18446744073709551616
+expect 2 'is not a seed' run $add --seed 18446744073709551616
 expect 2 '--threads' run $add --threads abc
 expect 2 'NAME=VALUE' run $add -D N
 expect 2 'the file has no such constant; did you mean `TILE`?' check $add -D TILES=3
@@ -295,7 +295,7 @@ expect 2 '"error": "unknown option' run $add --json --jsno
 expect 2 '`--json` and an output to `-` both want standard output' run $add -D N=5 --json --out c=-
 expect 1 '"error_code": "TV0502", "place": {"file": "nowhere.npy"}' run $add --json --in a=nowhere.npy
 expect 1 '`N` is 0 here: -D N=0' run $add -D N=0
-expect 2 '-D N=1e3: 1000.0 is not an i32' run $add -D N=1e3
+expect 2 '-D N=1e3: 1000.0 is not a value of i32' run $add -D N=1e3
 expect 0 '"code": "TV0104"' explain 104 --json
 expect 0 '"mnemonic": "Cast"' isa Cast --json
 expect 0 '"canonical": true' fmt $add --json

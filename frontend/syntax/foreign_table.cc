@@ -60,7 +60,7 @@ void add_indices(Words& table) {
   add(table, {"blockDim"}, "the threads of a block are `num_threads(L)` of any of its layouts");
   add(table, {"arange"},
       fmt::format("a tile of 0, 1, 2, .. is {}", call<isa::Iota>("i32, layout=L")));
-  add(table, {"enumerate", "range", "static_range", "xrange", "zip"},
+  add(table, {"enumerate", "static_range", "xrange", "zip"},
       "a loop is `for i in range(n):`, a list `[f(i) for i in range(4)]`");
   add(table, {"linspace", "eye", "tril", "triu"},
       fmt::format("tiles of such values are made of indices, {}",
@@ -120,7 +120,7 @@ void add_arithmetic(Words& table) {
       fmt::format("a matrix product is {}", call<isa::Dot>("a, b, acc")));
   add(table, {"wgmma", "warpgroup_mma", "wgmma_mma_async"},
       fmt::format("a product of warp groups that completes later is {}, with {} and {}",
-                  call<isa::DotAsync>("a, b, acc, out=acc"), name<isa::DotAsyncCommitGroup>(),
+                  call<isa::DotAsync>("a, b, acc"), name<isa::DotAsyncCommitGroup>(),
                   name<isa::DotAsyncWaitGroup>()));
   add(table, {"fence_proxy_async", "fence_view_async_shared"},
       fmt::format("it is {}", call<isa::FenceProxy>("")));

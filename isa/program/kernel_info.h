@@ -44,7 +44,9 @@ struct KernelInfo {
     return groups[static_cast<std::size_t>(group_of[id])];
   }
   /// How many threads run a statement.
-  [[nodiscard]] std::int64_t threads_at(StmtId id) const { return group_at(id).threads; }
+  [[nodiscard]] std::int64_t threads_at(StmtId id) const {
+    return has_groups() ? group_at(id).threads : num_threads;
+  }
   /// Whether the kernel has groups of warps.
   [[nodiscard]] bool has_groups() const { return groups.size() > 1; }
   /// Registers of each thread at the launch, of which groups may take other numbers; 0: no group

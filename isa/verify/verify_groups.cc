@@ -117,7 +117,7 @@ class GroupFinder {
     find_tile_of_block(kernel_.body, threads);
     info_.num_threads = threads.value_or(end);
     group(0).threads = info_.num_threads;
-    if (end <= info_.num_threads) return;
+    if (info_.groups.size() == 1 || end <= info_.num_threads) return;
     const auto outside =
         std::find_if(info_.groups.begin() + 1, info_.groups.end(), [&](const ThreadGroup& each) {
           return each.first_thread + each.threads > info_.num_threads;

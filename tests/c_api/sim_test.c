@@ -96,7 +96,7 @@ static void test_told_sizes(void) {
   CHECK(strstr(json, "\"value\": 7") == NULL && strstr(json, "\"shape\": [7]") != NULL);
   static const char* const wrong[][2] = {{"x=[2,", "it is a list as [64, 32]"},
                                          {"x=[-1]", "it is a list as [64, 32]"},
-                                         {"n=x", "`x` is not an i32"},
+                                         {"n=x", "`x` is not a value of i32"},
                                          {"y=[2]", "`twice` has no parameter `y`"},
                                          {"n", "NAME=VALUE"}};
   for (size_t i = 0; i < sizeof wrong / sizeof *wrong; ++i) {

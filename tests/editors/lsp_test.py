@@ -140,8 +140,8 @@ class Editing(unittest.TestCase):
             other = f"file:///{to}.tile"
             self.client.open(other, text)
             self.assertEqual(self.client.diagnostics(other), [], text)
-        for to, why in (("N", "exists already"), ("for", "no name"), ("1x", "no name"), ("Dot", "instruction"),
-                        ("f16", "type"), ("local", "layout"), ("", "no name")):
+        for to, why in (("N", "exists already"), ("for", "not a name"), ("1x", "not a name"), ("Dot", "instruction"),
+                        ("f16", "type"), ("local", "layout"), ("", "not a name")):
             answer = self.client.ask("textDocument/rename", {
                 "textDocument": {"uri": URI}, "newName": to,
                 "position": dict(zip(("line", "character"), position(PROGRAM, "BM")))})

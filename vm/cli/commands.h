@@ -26,8 +26,8 @@ struct ProgramOptions {
 struct CheckOptions {
   ProgramOptions program;
   bool machine = false;    ///< also run the entry, and check the order of its machine program
-  std::string entry;       ///< entry of `machine`; empty: as in resolve_entry
-  DataOptions data;        ///< data of `machine`
+  std::string entry{};     ///< entry of `machine`; empty: as in resolve_entry
+  DataOptions data{};      ///< data of `machine`
   bool exact = false;      ///< whether rounding is refused, for `machine`
   std::uint64_t seed = 0;  ///< seed of random data, for `machine`
   bool json = false;

@@ -165,6 +165,8 @@ void multiply_later(KernelBuilder& builder, const MmaShape& shape) {
 }  // namespace
 
 void make_dot_async(KernelBuilder& builder) {
+  if (builder.has_groups) return;
+  builder.has_products = true;
   if (builder.threads() % isa::warp_group_size != 0) return;
   std::vector<const MmaShape*> shapes;
   for (const MmaShape& shape : isa::wgmma_shapes()) {

@@ -41,7 +41,7 @@ class Ring {
     isa::Shape stages = shape_;
     stages.insert(stages.begin(), stages_);
     buffer_ = builder_.add_first(isa::AllocateShared{dtype_, {stages}, {}});
-    output_ = builder_.plain_output(dtype_, shape_);
+    output_ = builder_.output_view(dtype_, shape_);
     const std::int64_t threads_of_producers = one_arrives_ ? 1 : producers_ * warp,
                        threads_of_consumers = one_arrives_ ? 1 : consumers_ * warp;
     full_ = builder_.add_first(isa::AllocateBarrier{integer(threads_of_producers), stages_slot()});
@@ -79,7 +79,7 @@ class Ring {
     produces ? fill(k, layout) : use(k, layout, sum);
     loop.body = builder_.close();
     builder_.add_statement(std::move(loop));
-    if (!produces && sum.valid()) builder_.add(isa::StoreGlobal{{sum}, {output_}, {}});
+    if (!produces && sum.valid()) store(sum);
     made.body = builder_.close();
     return made;
   }
@@ -119,6 +119,13 @@ class Ring {
     one.body = builder_.close();
     fork.groups.push_back(std::move(one));
     builder_.add_statement(std::move(fork));
+  }
+
+  /// Stores in the block's own part of the output.
+  void store(VarId sum) {
+    isa::OffsetList offset{builder_.own_part()};
+    for (std::size_t d = 0; d < shape_.size(); ++d) offset.entries.push_back({Expr::constant(std::int64_t{0}), true});
+    builder_.add(isa::StoreGlobal{{sum}, {output_}, offset});
   }
 
   void signal(VarId barrier, const Expr& k) {
@@ -163,9 +170,12 @@ class Ring {
 
 bool can_have_groups(const KernelBuilder& builder) {
   return builder.depth() == 0 && builder.loops() == 0 && !builder.may_have_ended &&
-         builder.threads() % warp == 0 && builder.threads() >= 2 * warp;
+         !builder.has_products && builder.threads() % warp == 0 && builder.threads() >= 2 * warp;
 }
 
-void pass_between_groups(KernelBuilder& builder) { Ring(builder).make(); }
+void pass_between_groups(KernelBuilder& builder) {
+  builder.has_groups = true;
+  Ring(builder).make();
+}
 
 }  // namespace tilevm::vm::fuzz
