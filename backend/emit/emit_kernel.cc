@@ -1,3 +1,4 @@
+// More than 400 lines: one class, with a short function for each kind of statement.
 #include "backend/emit/emit_kernel.h"
 
 #include <algorithm>
@@ -42,8 +43,8 @@ concept OfLoop = std::is_same_v<Kind, SteppedLoop> || std::is_same_v<Kind, Count
 /// A form of the program's own synchronization (backend/machine/copy_ring.cc).
 template <class Kind>
 concept OrdersProgram = std::is_same_v<Kind, GroupCommit> || std::is_same_v<Kind, GroupWait> ||
-    std::is_same_v<Kind, FullBarrier> || std::is_same_v<Kind, SplitBarrier> ||
-    std::is_same_v<Kind, EarlyExit>;
+                        std::is_same_v<Kind, FullBarrier> || std::is_same_v<Kind, SplitBarrier> ||
+                        std::is_same_v<Kind, EarlyExit>;
 
 }  // namespace
 

@@ -141,7 +141,7 @@ class KernelEmission {
   std::vector<isa::VarId> async_results_;  ///< tiles that products write after their statements
   const isa::ProbePlan& probes_;           ///< empty if there are none
   CudaKernel result_;
-  std::int32_t group_ = 0;  ///< in KernelInfo::groups: whose statements are written now
+  std::int32_t group_ = 0;  ///< index in KernelInfo::groups of the group that is written now
 };
 
 /// Writes an instruction in the form that was selected for it.

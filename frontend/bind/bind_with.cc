@@ -61,8 +61,8 @@ class GroupHeader {
     }
     if (*bounds[0] < 0 || *bounds[1] <= *bounds[0]) {
       error(Code::bad_group, span_,
-            fmt::format("`warps({}, {})` is no group: it begins with a warp from 0 on and ends "
-                        "before a later one",
+            fmt::format("`warps({}, {})` is not a group: it begins with a warp from 0 on and "
+                        "ends before a later one",
                         *bounds[0], *bounds[1]));
       return std::nullopt;
     }
@@ -85,8 +85,8 @@ class GroupHeader {
     const std::vector<std::string> known{std::string(warps_word), std::string(single_warp_word),
                                          std::string(single_thread_word)};
     error(Code::bad_group, tree_.group.span,
-          fmt::format("`{}` is no group of warps; there are `warps(begin, end)`, `single_warp()` "
-                      "and `single_thread()`",
+          fmt::format("`{}` is not a group of warps; there are `warps(begin, end)`, "
+                      "`single_warp()` and `single_thread()`",
                       tree_.group.text))
         .fix = nearest(tree_.group.text, known);
     return std::nullopt;

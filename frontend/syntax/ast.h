@@ -6,6 +6,8 @@
 // blank lines: two trees are equal when they say the same. Nodes are plain values; the parser
 // bounds their height (max_depth), so recursion over a tree, its copies and its destructor are
 // safe.
+//
+// More than 400 lines: nodes hold one another, so all kinds of them are declared in one text.
 #pragma once
 
 #include <cstdint>

@@ -49,7 +49,7 @@ void for_each_successor(const Statements& statements, const Followers& followers
   if (std::holds_alternative<BreakStmt>(stmt.node)) return f(followers.of(statements.loop(id)));
   if (std::holds_alternative<ContinueStmt>(stmt.node)) return f(statements.loop(id).index);
   // To the first statement of each block inside, and past the statement where a block may be left
-  // out: an empty one, a loop, a branch without `else`, groups of warps that others are no part of.
+  // out: an empty one, a loop, a branch without `else`, groups that leave warps out.
   bool passes =
       std::holds_alternative<ScalarStmt>(stmt.node) || std::holds_alternative<ForStmt>(stmt.node) ||
       std::holds_alternative<WhileStmt>(stmt.node) || std::holds_alternative<ForkStmt>(stmt.node);

@@ -1,3 +1,4 @@
+// More than 400 lines: all notes of idle code: unused values, code that never runs, idle barriers.
 #include "isa/analysis/idle_code.h"
 
 #include <algorithm>

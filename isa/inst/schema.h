@@ -142,7 +142,7 @@ struct Description {
 
   /// Whether it is a barrier of the block.
   [[nodiscard]] constexpr bool is_barrier() const { return has(sync, Sync::block); }
-  /// Whether it orders groups of warps of a block: it is no barrier of all of their threads.
+  /// Whether it orders groups of warps of a block: it is not a barrier of all their threads.
   [[nodiscard]] constexpr bool orders_groups() const {
     return has(sync, Sync::signal | Sync::await);
   }

@@ -17,13 +17,13 @@ struct DotPlan;
 
 /// A group of warps of a kernel, or its block.
 struct ThreadGroup {
-  std::int64_t first_thread = 0;  ///< of the block
+  std::int64_t first_thread = 0;  ///< number of its first thread in the block
   std::int64_t threads = 1;
   bool elects = false;                    ///< one thread, which its warp elects
-  std::int32_t parent = -1;               ///< in KernelInfo::groups; -1: this is the block
-  StmtId fork{};                          ///< which begins it
-  std::size_t position = 0;               ///< in ForkStmt::groups
-  std::optional<std::int64_t> registers;  ///< of each thread
+  std::int32_t parent = -1;               ///< index in KernelInfo::groups; -1: this is the block
+  StmtId fork{};                          ///< statement that begins it
+  std::size_t position = 0;               ///< index in ForkStmt::groups
+  std::optional<std::int64_t> registers;  ///< registers of each thread
   /// The named barrier of its `Synchronize`; none where there is no such instruction.
   std::optional<std::int64_t> named_barrier;
   Span span{};
@@ -39,7 +39,7 @@ struct KernelInfo {
   static constexpr std::int64_t shared_alignment = 128;
   /// The block, then its groups of warps in the order of the text.
   std::vector<ThreadGroup> groups{ThreadGroup{}};
-  StmtMap<std::int32_t> group_of;  ///< by statement: the group that runs it, in `groups`
+  StmtMap<std::int32_t> group_of;  ///< index in `groups` of the group that runs a statement
   [[nodiscard]] const ThreadGroup& group_at(StmtId id) const {
     return groups[static_cast<std::size_t>(group_of[id])];
   }
@@ -60,7 +60,7 @@ struct KernelInfo {
     StmtId made{};
   };
   std::vector<Barrier> barriers;
-  std::int64_t barrier_stages = 0;  ///< of all barriers
+  std::int64_t barrier_stages = 0;  ///< stages of all barriers
   [[nodiscard]] const Barrier& barrier(VarId var) const;
   /// Kernel-level AllocateGlobal tensors in order: hidden buffers that a launch provides.
   struct Workspace {

@@ -93,14 +93,14 @@ struct WarpGroup {
   std::int64_t first_warp = 0;
   std::int64_t warps = 1;
   bool elects = false;
-  std::optional<std::int64_t> registers;  ///< of each thread, while it runs the part (setmaxnreg)
+  std::optional<std::int64_t> registers;  ///< registers of each thread in the part (setmaxnreg)
   Block body;
   Span span{};
 };
 
 /// Disjoint groups of warps run at the same time, in no order but that of their barriers. The group
-/// around goes on when all have ended, which is no barrier: nothing is in order between its threads
-/// that was not before.
+/// around goes on when all have ended, which is not a barrier: nothing is in order between its
+/// threads that was not before.
 struct ForkStmt {
   std::vector<WarpGroup> groups;
   StmtId id{};

@@ -1,3 +1,4 @@
+// More than 400 lines: one class has a short check for each rule of groups of warps.
 #include "isa/verify/verify_groups.h"
 
 #include <algorithm>
@@ -418,9 +419,9 @@ class GroupVerifier {
   const Target& target_;
   Diagnostics& diagnostics_;
   KernelInfo& info_;
-  std::vector<std::int32_t> declared_in_;      ///< by variable: the group
+  std::vector<std::int32_t> declared_in_;      ///< group that declares a variable
   std::map<std::int32_t, Span> synchronizes_;  ///< groups with a Synchronize
-  std::array<bool, named_barriers> taken_{};   ///< that the program names
+  std::array<bool, named_barriers> taken_{};   ///< named barriers that the program names
 };
 
 }  // namespace

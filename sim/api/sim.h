@@ -111,7 +111,7 @@ struct GroupSchedule {
   enum class Kind : std::uint8_t {
     first,   ///< a group runs until it waits or ends, then the first one that can run
     last,    ///< a group runs until it waits or ends, then the last one that can run
-    random,  ///< after each instruction that orders groups any one that can run, by the seed
+    random,  ///< any group that can run, by the seed, after each instruction that orders groups
   };
   Kind kind = Kind::first;
   std::uint64_t seed = 0;

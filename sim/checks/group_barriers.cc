@@ -1,3 +1,4 @@
+// More than 400 lines: beside the uses of barriers stand the reports of what is wrong with them.
 #include "sim/checks/group_barriers.h"
 
 #include <fmt/format.h>

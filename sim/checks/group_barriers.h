@@ -14,7 +14,7 @@ namespace tilevm::sim {
 
 /// An instruction on an object, in one execution.
 struct BarrierUseSite {
-  std::size_t object = 0;  ///< in GroupsPlan::objects
+  std::size_t object = 0;  ///< index in GroupsPlan::objects
   std::string_view mnemonic;
   Span span{};
 };

@@ -1,4 +1,4 @@
-// Races in global memory within a block whose parties are told apart (group_races.h).
+// Races in global memory within a block, between its parties (group_races.h).
 #pragma once
 
 #include "sim/state/context.h"

@@ -10,12 +10,13 @@ namespace tilevm::sim {
 struct GroupRace {
   const GroupAccess& earlier;
   const GroupAccess& now;
-  const ResolvedAccess& resolved;                ///< of `now`
-  std::size_t elements = 0;                      ///< that both touch
-  isa::Index first;                              ///< of them
-  std::uint32_t thread = 0, earlier_thread = 0;  ///< of the block
+  const ResolvedAccess& resolved;                ///< elements of `now`
+  std::size_t elements = 0;                      ///< number of elements that both touch
+  isa::Index first;                              ///< first element that both touch
+  std::uint32_t thread = 0, earlier_thread = 0;  ///< numbers of their threads in the block
   bool is_async = false;                         ///< the new access goes on after its instruction
-  bool lacks_fence = false;  ///< it comes later, and the async proxy may not see the earlier store
+  /// Whether `now` comes later, but the async proxy may not see the earlier store.
+  bool lacks_fence = false;
 };
 
 /// Records the fault; false.

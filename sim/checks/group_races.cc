@@ -85,7 +85,7 @@ struct Clash {
   Missing missing = Missing::nothing;
   std::uint64_t granule = 0;
   std::uint32_t earlier_thread = 0, thread = 0;
-  std::size_t own_thread = 0;  ///< of the tile
+  std::size_t own_thread = 0;  ///< number of `thread` among the threads of the tile
 };
 
 std::uint32_t thread_of(const GroupAccess& access, std::size_t in_tile, const Context& context) {

@@ -1,5 +1,5 @@
-// Races in shared memory of a block whose parties are told apart: groups of warps and chains of
-// asynchronous accesses.
+// Races in shared memory between the parties of a block: groups of warps and chains of asynchronous
+// accesses.
 //
 // Accesses are kept as tiles. An access is compared with those that it meets; only if one of them
 // has not happened before as a whole, element by element and thread by thread.
@@ -14,10 +14,11 @@ namespace tilevm::sim {
 
 /// An access that goes on after its instruction.
 struct AsyncAccess {
-  Segment segment;  ///< of its chain (GroupOrder::chain)
+  Segment segment;  ///< segment of its chain (GroupOrder::chain)
   /// The thread that begins it, of the block.
   std::uint32_t thread = 0;
-  /// Of a chain whose segments complete warp by warp: the threads that each must wait; else none.
+  /// The threads that each must wait, if the segments of the chain complete warp by warp; else
+  /// none.
   ThreadRange completes_in{0, 0};
 };
 

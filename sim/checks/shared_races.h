@@ -44,7 +44,7 @@ enum class SharedUse : std::uint8_t { read, write, combine, copy, product };
 [[nodiscard]] bool check_race(const ResolvedAccess& resolved, SharedUse use, Context& context);
 
 /// Whether the elements of a tile that is written are kept apart by the layout of its tensor: where
-/// two have one address, one of them is lost. Of a copy any thread may write any element. False
+/// two have one address, one of them is lost. Any thread of a copy may write any element. False
 /// after a fault.
 [[nodiscard]] bool check_overlap(const ResolvedAccess& resolved, SharedUse use, Context& context);
 /// Adds what a retired product has read to the history: all of its warps may still read until a

@@ -65,7 +65,7 @@ BlockState BlockInterpreter::new_state() const {
   state.shadow.kept = plan_.keeps_shadow;
   state.shadow.registers.resize(plan_.shadow_registers);
   const std::size_t granules = plan_.shared_bytes >> plan_.granule_shift;
-  // Where parties are told apart, accesses are compared by what these know (group_races.h).
+  // Accesses of a block with parties are compared by what these know (group_races.h).
   const bool by_epoch = !settings.has_parties();
   if (checks.races && by_epoch) state.shared.since_barrier.records.resize(granules);
   if (checks.in_flight && by_epoch) state.shared.in_flight.resize(granules);

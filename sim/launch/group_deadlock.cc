@@ -11,7 +11,7 @@ namespace tilevm::sim {
 namespace {
 
 /// "1 of 2 arrivals", "1 of 2 arrivals and 4096 bytes".
-std::string lacking(const SyncObject& object) {
+std::string needs_of(const SyncObject& object) {
   std::string text;
   if (object.pending > 0) {
     text = fmt::format("{} of {} arrival{}", object.pending, object.expected,
@@ -34,9 +34,9 @@ struct Waiter {
 };
 
 std::string sentence(const Waiter& waiter) {
-  return fmt::format("{} {} for phase {} of {}, which lacks {}", waiter.group.name,
+  return fmt::format("{} {} for phase {} of {}, which still needs {}", waiter.group.name,
                      waiter.group.verb("waits", "wait"), waiter.wait.phase, waiter.planned.name,
-                     lacking(waiter.object));
+                     needs_of(waiter.object));
 }
 
 }  // namespace

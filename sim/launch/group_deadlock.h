@@ -5,7 +5,7 @@
 
 namespace tilevm::sim {
 
-/// Reports what each group waits for, and what the phase that it waits for lacks.
+/// Reports what each group waits for, and what the phase that it waits for still needs.
 void report_group_deadlock(Context& context);
 
 }  // namespace tilevm::sim

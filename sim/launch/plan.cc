@@ -1,3 +1,4 @@
+// More than 400 lines: one builder, with a function for each kind of statement.
 #include "sim/launch/plan.h"
 
 #include <algorithm>

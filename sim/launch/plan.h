@@ -58,7 +58,7 @@ struct PlanOp {
   ShadowFlow shadow{};  ///< if shadow values are kept
   DataFlow flow{};      ///< if flows are kept
   isa::StmtId statement{};
-  std::vector<Begin> groups{};  ///< of a fork
+  std::vector<Begin> groups{};  ///< beginnings of the groups of a fork
 };
 
 struct Plan {

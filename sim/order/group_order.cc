@@ -71,7 +71,7 @@ void GroupOrder::fork(std::uint16_t parent, std::uint16_t child) {
   };
   inherit({party(parent), outer.segment + 1, outer.fenced});
   for (const OwnPast& past : outer.own) inherit(past);
-  // What is known to all is no past of single threads.
+  // What is known to all is not kept as a past of single threads.
   std::erase_if(inner.own, [&](const OwnPast& past) {
     Party whole = past.party;
     whole.first_thread = whole.threads = 0;
@@ -102,7 +102,8 @@ bool GroupOrder::is_before(const OrderedAccess& access, std::uint16_t group,
     return each.threads.has(thread) && each.knows.seen.is_after(access.segment, access.thread);
   };
   if (std::any_of(mine.partial.begin(), mine.partial.end(), knows)) return true;
-  // Of a chain that each thread waited for, its own share may be another's.
+  // Each thread that waits for a chain knows of its own share only, which is the whole chain where
+  // the group has one thread.
   return is_chain && mine.threads.count == 1 &&
          std::any_of(mine.own.begin(), mine.own.end(), [&](const OwnPast& past) {
            return past.party == access.segment.party && past.seen > access.segment.number;

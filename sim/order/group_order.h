@@ -36,8 +36,8 @@ struct ThreadRange {
 /// What a party did that each of its threads knows of itself only.
 struct OwnPast {
   Party party;
-  std::uint32_t seen = 0;    ///< its segments before this one
-  std::uint32_t fenced = 0;  ///< those that a proxy fence of the thread followed
+  std::uint32_t seen = 0;    ///< number of a segment: the party's earlier ones are known
+  std::uint32_t fenced = 0;  ///< number of a segment: a proxy fence followed earlier ones
 };
 
 /// What some threads of a group know besides what all know.
@@ -51,15 +51,15 @@ struct GroupKnowledge {
   ThreadRange threads;
   Knowledge common;
   std::vector<PartialKnowledge> partial;
-  std::vector<OwnPast> own;   ///< in other groups, and copies that each thread has waited for
-  std::uint32_t segment = 0;  ///< the number of the present one
+  std::vector<OwnPast> own;   ///< pasts in other groups, and copies that each thread has waited for
+  std::uint32_t segment = 0;  ///< number of the present segment
   std::uint32_t fenced = 0;   ///< own segments before this one were fenced by their threads
 };
 
 /// An access in the block, as order sees it.
 struct OrderedAccess {
   Segment segment;
-  std::uint32_t thread = 0;  ///< of the block; of a chain any thread of its party
+  std::uint32_t thread = 0;  ///< thread in the block; any thread of the party of a chain
   bool is_generic_write = false;
 };
 

@@ -21,8 +21,8 @@ struct Party {
   std::uint16_t group = 0;
   isa::Proxy proxy = isa::Proxy::generic;
   std::uint32_t chain = 0;         ///< 0: the group's own accesses
-  std::uint16_t first_thread = 0;  ///< with `threads`: only what these threads of the block do
-  std::uint16_t threads = 0;       ///< 0: what all threads of the group do
+  std::uint16_t first_thread = 0;  ///< first thread in the block, unless `threads` is 0
+  std::uint16_t threads = 0;       ///< number of its threads; 0: all threads of the group
   friend auto operator<=>(const Party&, const Party&) = default;
 
   /// Whether a thread of the block is among those of the party.

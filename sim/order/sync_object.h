@@ -22,21 +22,21 @@ struct PhaseArrival {
   std::uint16_t group = 0;
   std::uint32_t threads = 0;
   Span span{};
-  Segment segment;          ///< of the group, which the arrivals end
+  Segment segment;          ///< segment of the group, which the arrivals end
   bool is_counted = false;  ///< the phase also waits for bytes
 };
 
 /// A wait that has passed, or an attempt to pass.
 struct PhaseWait {
   std::uint16_t group = 0;
-  std::int64_t phase = -1;  ///< for which it passes; -1: the one before the first
-  Segment segment;          ///< of the waiting group, at the wait
+  std::int64_t phase = -1;  ///< phase for which it passes; -1: the one before the first
+  Segment segment;          ///< segment of the waiting group, at the wait
   Span span{};
 };
 
 /// A phase that is complete.
 struct CompletePhase {
-  Knowledge learned;  ///< by those who wait for it: SyncObject::left as it had it
+  Knowledge learned;  ///< knowledge that its waits give: SyncObject::left when it completed
   std::vector<PhaseArrival> arrivals;
 };
 
@@ -45,14 +45,14 @@ struct SyncObject {
   Party chain;
   /// What initialised it, by one thread of the block; nothing for named barriers.
   std::optional<Segment> made;
-  std::uint32_t maker = 0;     ///< that thread
+  std::uint32_t maker = 0;     ///< thread that initialised it
   std::uint32_t expected = 0;  ///< arrivals that a phase takes
-  std::uint32_t pending = 0;   ///< that the current phase still takes
-  std::int64_t bytes = 0;      ///< that came less those expected (PTX ISA, tx-count)
-  std::int64_t phase = 0;      ///< the current one
-  Knowledge left;              ///< by all arrivals and by copies that were counted, up to now
+  std::uint32_t pending = 0;   ///< arrivals that the current phase still takes
+  std::int64_t bytes = 0;      ///< bytes that came less those expected (PTX ISA, tx-count)
+  std::int64_t phase = 0;      ///< number of the current phase
+  Knowledge left;  ///< knowledge that all arrivals and counted copies have left, up to now
   std::vector<CompletePhase> completed;  ///< the last ones, the latest last
-  std::vector<PhaseArrival> arrivals;    ///< at the current phase
+  std::vector<PhaseArrival> arrivals;    ///< arrivals at the current phase
   std::vector<PhaseWait> waits;          ///< the last one of each group
 
   [[nodiscard]] bool is_complete() const { return pending == 0 && bytes == 0; }

@@ -31,9 +31,9 @@ class AsyncPlan {
 /// A value: a copy of a block's state copies what is under way.
 struct AsyncOperation {
   const AsyncPlan* plan = nullptr;
-  Span span{};              ///< of the instruction
-  std::uint16_t group = 0;  ///< that began it
-  /// Its accesses. Those of a chain complete in the order of their numbers.
+  Span span{};              ///< place of the instruction
+  std::uint16_t group = 0;  ///< group that began it
+  /// Its accesses. Segments of a chain complete in the order of their numbers.
   Segment segment;
   /// The stage of a barrier that counts its bytes, in GroupOrder::objects; else a commit group of
   /// its group, which a wait completes.

@@ -144,7 +144,7 @@ struct RunSettings {
   const std::vector<Span>* conditional_commits = nullptr;
   Observers observers{};
 
-  /// Whether parties of a block are told apart (GroupsPlan).
+  /// Whether a block is checked by what its parties know (GroupsPlan).
   [[nodiscard]] bool has_parties() const { return groups != nullptr && groups->active; }
   /// Whether accesses to a buffer are tracked.
   [[nodiscard]] bool tracks(int buffer) const {

@@ -19,30 +19,30 @@ struct SharedAccess;
 
 /// What a group waits for: that a phase of an object completes.
 struct GroupWait {
-  std::size_t object = 0;  ///< in GroupsPlan::objects
+  std::size_t object = 0;  ///< index in GroupsPlan::objects
   std::int64_t phase = 0;
-  Span span{};  ///< of the waiting instruction
+  Span span{};  ///< place of the waiting instruction
 };
 
 /// A group of warps while another one is the block's current one; of the current one, what the
 /// block itself has no member for.
 struct GroupState {
   enum class Status : std::uint8_t {
-    absent,   ///< no fork has begun it, or it has ended
-    running,  ///< it can run, or waits
-    forked,   ///< it goes on when its own groups have ended
+    absent,   ///< not begun by any fork, or ended
+    running,  ///< able to run, or waiting
+    forked,   ///< waiting until its own groups have ended
   };
   Status status = Status::absent;
   std::size_t next = 0;
   std::vector<std::uint64_t> scalars;
   std::optional<GroupWait> wait;
   std::uint32_t children = 0;  ///< groups inside that have not ended
-  GroupCopies copies;          ///< of CopyAsync
+  GroupCopies copies;          ///< copies by CopyAsync
 };
 
 /// A wait whose barrier may be a phase further before it looks.
 struct OvertakenWait {
-  std::size_t object = 0;  ///< in GroupsPlan::objects
+  std::size_t object = 0;  ///< index in GroupsPlan::objects
   PhaseWait wait;
   Span completed{};  ///< what completes the phase after the one that it waits for
 };
@@ -52,10 +52,10 @@ struct GroupAccess {
   const SharedAccess* access = nullptr;
   TileOrigin origin{};
   AccessKind kind = AccessKind::read;
-  std::uint64_t low = 0, high = 0;  ///< its granules are in [low, high)
-  std::uint16_t group = 0;          ///< whose instruction it is
-  Segment segment;                  ///< of the group, or of a chain of asynchronous accesses
-  /// Of a chain that completes warp by warp: the threads that must have waited.
+  std::uint64_t low = 0, high = 0;  ///< bounds of its granules: [low, high)
+  std::uint16_t group = 0;          ///< group that executes the instruction
+  Segment segment;  ///< segment of the group, or of a chain of asynchronous accesses
+  /// The threads that must have waited, if a chain completes warp by warp.
   ThreadRange completes_in{0, 0};
 
   [[nodiscard]] bool is_chain() const { return segment.party.chain != 0; }

@@ -30,8 +30,9 @@ struct PlannedGroup {
 /// An object through which groups are put in order: a stage of a memory barrier, or a named
 /// barrier.
 struct PlannedObject {
-  std::string name;            ///< "`full` stage 2", "named barrier 1"
-  std::uint32_t arrivals = 0;  ///< of a phase; 0 of a named barrier: those who come say it
+  std::string name;  ///< "`full` stage 2", "named barrier 1"
+  /// Arrivals that a phase takes; 0 for a named barrier, whose instructions state them.
+  std::uint32_t arrivals = 0;
   Span span{};
 };
 

@@ -67,16 +67,17 @@ struct BlockState {
   std::optional<Wait> wait;  ///< wait for another block; the waiting PlanOp runs next
   std::uint32_t turns = 0;   ///< instructions that order blocks, counted as they run
 
-  // Of kernels with groups of warps or barriers (GroupsPlan::active); else empty.
-  std::uint16_t group = 0;         ///< whose `next` and `scalars` the block has now
-  std::vector<GroupState> groups;  ///< by group; of the current one `next` and `scalars` are above
-  GroupOrder parties;              ///< what they know of one another
-  std::vector<GroupAccess> accesses;  ///< to shared memory
-  std::size_t accesses_to_prune = 0;  ///< how many there may be before those are dropped that
-                                      ///< all know
+  // State of kernels with groups of warps or barriers (GroupsPlan::active); else empty.
+  std::uint16_t group = 0;  ///< group whose `next` and `scalars` the block has now
+  /// States by group; `next` and `scalars` of the current one are above.
+  std::vector<GroupState> groups;
+  GroupOrder parties;                 ///< what the parties know of one another
+  std::vector<GroupAccess> accesses;  ///< accesses to shared memory
+  /// Number of accesses from which on the ones that all groups know are dropped.
+  std::size_t accesses_to_prune = 0;
   std::vector<GroupGlobalAccess> global_accesses;
   std::size_t global_to_prune = 0;
-  std::vector<AsyncOperation> under_way;  ///< in the order of their beginnings
+  std::vector<AsyncOperation> under_way;  ///< asynchronous operations in the order they began
   /// The first wait that its barrier may overtake: reported unless a race is found that follows.
   std::optional<OvertakenWait> overtaken;
 };

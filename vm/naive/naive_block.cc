@@ -68,8 +68,9 @@ std::uint64_t philox_word(std::uint64_t counter, std::uint64_t stream, std::uint
 
 /// A stage of a barrier, or a named one.
 struct NaiveBarrier {
-  std::int64_t arrivals = 0, pending = 0;  ///< of a phase, and that the current one still takes
-  std::int64_t bytes = 0;                  ///< that are expected
+  std::int64_t arrivals = 0;  ///< arrivals that a phase takes
+  std::int64_t pending = 0;   ///< arrivals that the current phase still takes
+  std::int64_t bytes = 0;     ///< bytes that are expected
   std::uint64_t phase = 0;
 };
 
@@ -872,8 +873,8 @@ class NaiveBlock {
   std::map<std::int32_t, Bytes> shared_;
   std::optional<NaiveProbe> probe_;
   std::optional<std::string> trouble_;
-  NaiveTurns turns_;                               ///< of groups of warps
-  std::map<std::int64_t, NaiveBarrier> barriers_;  ///< by stage
+  NaiveTurns turns_;                               ///< turns of the groups of warps
+  std::map<std::int64_t, NaiveBarrier> barriers_;  ///< barriers by stage
   std::map<std::int64_t, NaiveBarrier> named_;
 };
 

@@ -1,3 +1,4 @@
+// More than 400 lines: the explorer of all orders, with the programs that it explores.
 #include "tests/unit/sim/groups_oracle.h"
 
 #include <algorithm>
@@ -62,7 +63,7 @@ struct Barrier {
 struct State {
   std::vector<int> at;  ///< twice the step
   std::vector<Barrier> barriers;
-  std::vector<int> waits_for;  ///< of each thread: the phase of the named barrier
+  std::vector<int> waits_for;  ///< phase of the named barrier that each thread waits for
 
   [[nodiscard]] std::string key() const {
     std::string key;

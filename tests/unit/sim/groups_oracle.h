@@ -27,14 +27,14 @@ struct GroupOp {
   };
   Kind kind = Kind::write;
   int object = 0;  ///< a row, or a barrier
-  int parity = 0;  ///< of a wait: 0, 1, or that of the iteration: 2, or the other one: 3
+  int parity = 0;  ///< parity of a wait: 0, 1, or that of the iteration: 2, or the other one: 3
   friend bool operator==(const GroupOp&, const GroupOp&) = default;
 };
 
 struct GroupProgram {
-  std::vector<int> arrivals;                 ///< of each barrier
+  std::vector<int> arrivals;                 ///< arrivals of each barrier
   std::vector<std::vector<GroupOp>> groups;  ///< two: the operations of each
-  int iterations = 1;                        ///< that each group makes of them
+  int iterations = 1;                        ///< iterations that each group makes of its operations
 
   /// The text, and the line of each operation.
   [[nodiscard]] std::string text(std::vector<std::vector<int>>& lines) const;
