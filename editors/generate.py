@@ -87,7 +87,7 @@ from pygments.token import Comment, Keyword, Name, Number, String, Text
 
 
 class TilevmLexer(RegexLexer):
-    """Of `.tile` files."""
+    """Lexer of `.tile` files."""
 
     name = "tilevm"
     aliases = ["tilevm"]

@@ -1,4 +1,4 @@
-// More than 400 lines: an operation for each kind of lane instruction, with the products of a warp group.
+// More than 400 lines: an operation for each kind of lane instruction.
 #include "backend/emu/lane_operations.h"
 
 #include <fmt/format.h>
@@ -357,7 +357,11 @@ struct LaneOperations {
       thread.parity = phase % 2;
       block.wait(thread, State::waits_for_phase, Meeting::none, line);
     }
-    if (block.order_) block.order_->end_wait(lane->thread, barrier, phase);
+    if (block.order_) {
+      block.order_->end_wait(lane->thread, barrier, phase);
+    } else {
+      block.stored_.clear();  // groups of warps order their stores by phases
+    }
   }
 
   static void cp_async_bulk(emu::Lane* lane, unsigned char* to, const unsigned char* from,

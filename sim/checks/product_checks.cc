@@ -179,10 +179,9 @@ bool report_unfenced(const ResolvedAccess& operand, Context& context) {
       (*context.settings.memory_statements)[products.stores[found.detail].statement];
   add_note(context.fault->diagnostic, fmt::format("`{}` wrote them here", partner.mnemonic),
            partner.span);
-  add_note(
-      context.fault->diagnostic,
-      "insert `FenceProxy()` between the two, such as right after the store and before the "
-      "`Synchronize()`: a barrier orders loads and stores, but not what tensor cores read");
+  add_note(context.fault->diagnostic,
+           "insert `FenceProxy()` between the two, such as right after the store and before the "
+           "`Synchronize()`: a barrier orders loads and stores, but not what tensor cores read");
   return false;
 }
 

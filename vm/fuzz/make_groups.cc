@@ -124,7 +124,8 @@ class Ring {
   /// Stores in the block's own part of the output.
   void store(VarId sum) {
     isa::OffsetList offset{builder_.own_part()};
-    for (std::size_t d = 0; d < shape_.size(); ++d) offset.entries.push_back({Expr::constant(std::int64_t{0}), true});
+    for (std::size_t d = 0; d < shape_.size(); ++d)
+      offset.entries.push_back({Expr::constant(std::int64_t{0}), true});
     builder_.add(isa::StoreGlobal{{sum}, {output_}, offset});
   }
 
