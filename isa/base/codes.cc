@@ -559,6 +559,7 @@ another in the rest.
       n = n + 1                                  # n is declared outside of the group
     with warps(1, 5):
       ..
+
 A block has 16 named barriers; each group that synchronizes takes one. Counts of arrivals, stages and
 warps are constants.)"};
     case Code::registers_do_not_fit:

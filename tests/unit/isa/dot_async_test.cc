@@ -84,7 +84,7 @@ TEST_CASE("the message for a layout that no descriptor names proposes one that d
   CHECK(planned.mismatch.reason.find("no matrix descriptor names b") != std::string::npos);
   REQUIRE(!planned.mismatch.suggestions.empty());
   CHECK(planned.mismatch.suggestions.back() ==
-        "b would fit as memory_layout([64, 32], [64, 32], [1, 64]).swizzle(3, 3, 3)");
+        "b would fit as column_major(64, 32).swizzle(3, 3, 3)");
   CHECK(plan_b(modes({64, 32}, {64, 32}, {1, 64}, Swizzle{3, 3, 3}), 32).plan);
 }
 

@@ -57,6 +57,7 @@ TEST_CASE("an instruction exists where a target has the tensor-core instructions
   });
   CHECK(somewhere == all);
   all.erase("DotScaled");
+  all.erase("DotAsync");
   CHECK(everywhere == all);
   for (const Target& target : known_targets()) {
     const bool scales = !scaled_mma_shapes(target, f8e4m3, f8e4m3, f8e8m0, f32).empty();
@@ -64,4 +65,6 @@ TEST_CASE("an instruction exists where a target has the tensor-core instructions
   }
   CHECK(exists_on<DotScaled>({120, true}));
   CHECK_FALSE(exists_on<DotScaled>({90, true}));
+  CHECK(exists_on<DotAsync>({90, true}));
+  CHECK_FALSE(exists_on<DotAsync>({120, true}));
 }
