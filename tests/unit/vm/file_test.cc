@@ -158,9 +158,9 @@ TEST_CASE("what is not a readable file is refused without waiting") {
   const ScratchFolder folder;
   CHECK(contains(fault_of_reading(folder / "none.npy"), "none.npy`: No such file"));
   CHECK(contains(fault_of_reading(folder.path()), "it is a folder"));
-  CHECK(contains(fault_of_reading("/dev/zero"), "no regular file"));
+  CHECK(contains(fault_of_reading("/dev/zero"), "not a regular file"));
   REQUIRE(::mkfifo((folder / "pipe").c_str(), 0600) == 0);
-  CHECK(contains(fault_of_reading(folder / "pipe"), "no regular file"));
+  CHECK(contains(fault_of_reading(folder / "pipe"), "not a regular file"));
   CHECK(write_file_atomic(folder / "large", Bytes(101)).ok());
   CHECK(contains(fault_of_reading(folder / "large"), "larger than 100 bytes"));
 }

@@ -102,8 +102,8 @@ TEST_CASE("a misspelt word is met with the word that was meant") {
 }
 
 TEST_CASE("a specification that says nothing useful is refused") {
-  CHECK(contains(fault(""), "no source of data"));
-  CHECK(contains(fault("rand:"), "no seed"));
+  CHECK(contains(fault(""), "not a source of data"));
+  CHECK(contains(fault("rand:"), "not a seed"));
   CHECK(contains(fault("rand:-1"), "no seed"));
   CHECK(contains(fault("rand:18446744073709551616"), "no seed"));
   CHECK(contains(fault("zeros:1"), "takes no value"));
