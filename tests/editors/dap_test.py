@@ -303,7 +303,7 @@ class Sessions(unittest.TestCase):
         self.say("goto 1")
         self.assertEqual(self.line(), 18)
         answer = self.child.ask("evaluate", {"expression": "fly", "context": "repl"})
-        self.assertIn("no command", answer["message"])
+        self.assertIn("not a command", answer["message"])
 
     # ---- long runs
 

@@ -31,7 +31,7 @@ def rows():
     """(value, source, target, codes by column) of each line of the table; the columns' titles."""
     text = PAGE.read_text()
     begin = text.index("### Casts of others")
-    section = text[begin:text.index("\n## ", begin)]
+    section = text[begin:(text + "\n## ").index("\n## ", begin)]
     lines = [[cell.strip() for cell in line.strip("|").split("|")] for line in section.splitlines() if line.startswith("|")]
     table = []
     for value, source, target, *cells in lines[2:]:

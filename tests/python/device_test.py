@@ -279,7 +279,7 @@ class Mistakes(Device):
                 a, b, c = map(kind, good)
                 way = "x.to(torch.float32)" if kind is torch.Tensor else "x.astype('float32')"
                 for bad, words in ((kind(wide), "is not contiguous; pass x.contiguous()"),
-                                   (kind(off), "no multiple of 16 bytes; pass a copy"),
+                                   (kind(off), "not a multiple of 16 bytes; pass a copy"),
                                    (kind(half), "it was given float16, pass " + way),
                                    (kind(small), "an array of shape [4, 8]; it was given [4, 4]")):
                     with self.subTest(kind=kind.__name__, words=words):

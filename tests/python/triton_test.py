@@ -200,7 +200,7 @@ class Refusals(unittest.TestCase):
         self.assertRegex(message, r"^elements\.py:\d+: `ttng\.wait_barrier`: this operation is not imported; .*sm_80")
 
     def test_broken_text_is_an_error(self):
-        self.assertIn("no module", str(self.failing("def f<1>():\n")))
+        self.assertIn("not a module", str(self.failing("def f<1>():\n")))
         self.assertIn("cannot be read", self.refusal('"tt.return"() :', '"tt.return"( :'))
         self.assertIn("cannot be read", self.refusal('}) {"ttg.num-ctas"', '{"ttg.num-ctas"'))
         text = kept("add.sm_80.3_9.txt")

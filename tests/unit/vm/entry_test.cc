@@ -46,7 +46,8 @@ TEST_CASE("several entries without a main need a name, and a wrong name gets a s
 TEST_CASE("scalar parameters take their values from --in and say so when one is missing") {
   const isa::VerifiedProgram program = verified(two_kernels);
   CHECK(contains(error_of(resolve_entry(program, "second", {})), "--in n=VALUE"));
-  CHECK(contains(error_of(resolve_entry(program, "second", {{"n=x"}, {}})), "`x` is not a value of i32"));
+  CHECK(contains(error_of(resolve_entry(program, "second", {{"n=x"}, {}})),
+                 "`x` is not a value of i32"));
   CHECK(contains(error_of(resolve_entry(program, "second", {{"n=2147483648"}, {}})),
                  "is not a value of i32"));
   const Result<Entry> entry = resolve_entry(program, "second", {{"n=-5"}, {}});
@@ -71,7 +72,7 @@ TEST_CASE("a scalar's value may be the one number of a file") {
   CHECK(contains(error_of(value_in(tensor_of(isa::i32, {2}, {1, 2}))),
                  "holds i32[2], but `n` is one number, i32; give an array of no dimensions"));
   CHECK(contains(error_of(value_in(tensor_of(isa::f32, {}, {0.5}))), "`n` = 0.5 is not an i32"));
-  CHECK(contains(error_of(value_in(tensor_of(isa::i64, {}, {0x1p31}))), "is not a value of i32"));
+  CHECK(contains(error_of(value_in(tensor_of(isa::i64, {}, {0x1p31}))), "is not an i32"));
   CHECK(contains(error_of(resolve_entry(program, "second", {{"n=none.npy"}, {}})), "none.npy"));
 }
 
