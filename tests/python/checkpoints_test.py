@@ -11,8 +11,8 @@ import sys
 import tempfile
 import unittest
 
-import numpy
 import package
+import numpy
 
 import tilevm
 from tilevm.checkpoints import CheckpointError, load_checkpoint, pack_checkpoint, unpacked

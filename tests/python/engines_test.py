@@ -6,8 +6,8 @@ import itertools
 import sys
 import unittest
 
-import numpy
 import package  # noqa: F401  the package that is tested
+import numpy
 
 import tilevm
 
