@@ -39,7 +39,7 @@ class ResultsInScope {
 }  // namespace
 
 void hold_results(Selection& selection) {
-  if (!isa::has_async_products(selection.kernel)) return;
+  if (isa::first_async_product(selection.kernel) == nullptr) return;
   ResultsInScope(selection).visit(selection.kernel.body);
 }
 

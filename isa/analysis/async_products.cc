@@ -13,7 +13,7 @@ void for_each_product(const Kernel& kernel, F&& f) {
     const auto* inst = std::get_if<InstStmt>(&stmt.node);
     if (inst == nullptr) return;
     const auto operands = product_operands(inst->inst);
-    if (operands && operands->is_asynchronous()) f(*inst, *operands);
+    if (operands && operands->is_asynchronous()) f(stmt, *inst, *operands);
   });
 }
 
@@ -23,15 +23,17 @@ void add(std::vector<VarId>& list, VarId var) {
 
 }  // namespace
 
-bool has_async_products(const Kernel& kernel) {
-  bool found = false;
-  for_each_product(kernel, [&](const InstStmt&, const ProductOperands&) { found = true; });
-  return found;
+const Stmt* first_async_product(const Kernel& kernel) {
+  const Stmt* first = nullptr;
+  for_each_product(kernel, [&](const Stmt& stmt, const InstStmt&, const ProductOperands&) {
+    if (first == nullptr) first = &stmt;
+  });
+  return first;
 }
 
 std::vector<VarId> async_results(const Kernel& kernel) {
   std::vector<VarId> results;
-  for_each_product(kernel, [&](const InstStmt& stmt, const ProductOperands&) {
+  for_each_product(kernel, [&](const Stmt&, const InstStmt& stmt, const ProductOperands&) {
     for (const VarId result : stmt.results) add(results, result);
   });
   return results;
@@ -39,7 +41,7 @@ std::vector<VarId> async_results(const Kernel& kernel) {
 
 std::vector<VarId> async_shared_operands(const Kernel& kernel) {
   std::vector<VarId> tensors;
-  for_each_product(kernel, [&](const InstStmt&, const ProductOperands& operands) {
+  for_each_product(kernel, [&](const Stmt&, const InstStmt&, const ProductOperands& operands) {
     if (operands.left_in_shared) add(tensors, operands.left);
     add(tensors, operands.right);
   });

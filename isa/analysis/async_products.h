@@ -7,8 +7,8 @@
 
 namespace tilevm::isa {
 
-/// Whether a kernel has a product that completes later.
-[[nodiscard]] bool has_async_products(const Kernel& kernel);
+/// The first product of a kernel that completes later; null if it has none.
+[[nodiscard]] const Stmt* first_async_product(const Kernel& kernel);
 
 /// The tiles that receive results of such products, each once, in the order of the text.
 [[nodiscard]] std::vector<VarId> async_results(const Kernel& kernel);

@@ -11,7 +11,9 @@
 
 #include <fmt/format.h>
 
+#include "isa/analysis/async_products.h"
 #include "isa/analysis/operands.h"
+#include "isa/analysis/warp_groups.h"
 #include "isa/inst/limits.h"
 #include "isa/program/exchange.h"
 
@@ -201,23 +203,14 @@ class GroupVerifier {
   /// Products that complete later are followed by warps of the whole block alone, not yet by
   /// groups.
   void check_products() {
-    const InstStmt* product = nullptr;
-    Span at{};
-    bool tells_apart = info_.has_groups();
-    for_each_statement(kernel_.body, [&](const Stmt& stmt) {
-      const auto* inst = std::get_if<InstStmt>(&stmt.node);
-      if (inst == nullptr) return;
-      tells_apart = tells_apart || description(inst->inst).orders_groups();
-      if (product != nullptr || !std::holds_alternative<DotAsync>(inst->inst)) return;
-      product = inst;
-      at = stmt.span;
-    });
-    if (product == nullptr || !tells_apart) return;
-    add_note(
-        error(Code::misplaced, at,
-              "`DotAsync` is not yet for kernels with groups of warps or barriers between them"),
-        "let all warps of the block multiply and order them by `Synchronize`, or use `Dot`, "
-        "which completes where it stands");
+    const Stmt* product = first_async_product(kernel_);
+    if (product == nullptr || !tells_warps_apart(kernel_)) return;
+    add_note(error(Code::misplaced, product->span,
+                   fmt::format(
+                       "`{}` is not yet for kernels with groups of warps or barriers between them",
+                       description(std::get<InstStmt>(product->node).inst).mnemonic)),
+             "let all warps of the block multiply and order them by `Synchronize`, or use `Dot`, "
+             "which completes where it stands");
   }
 
   void check_groups_of(const ForkStmt& fork) {

@@ -13,6 +13,7 @@
 #include "isa/analysis/combinations.h"
 #include "isa/analysis/operands.h"
 #include "isa/analysis/statements.h"
+#include "isa/analysis/warp_groups.h"
 #include "isa/inst/limits.h"
 #include "isa/type/bits.h"
 #include "sim/exec/semantics.h"
@@ -81,20 +82,9 @@ std::string name_of(const isa::ThreadGroup& group) {
   return first == last ? fmt::format("warp {}", first) : fmt::format("warps {} to {}", first, last);
 }
 
-/// Whether an instruction of the kernel tells parties of a block apart.
-bool tells_parties_apart(const isa::Kernel& kernel) {
-  bool found = false;
-  isa::for_each_statement(kernel.body, [&](const isa::Stmt& stmt) {
-    const auto* inst = std::get_if<isa::InstStmt>(&stmt.node);
-    found = found || std::holds_alternative<isa::ForkStmt>(stmt.node) ||
-            (inst != nullptr && isa::description(inst->inst).orders_groups());
-  });
-  return found;
-}
-
 GroupsPlan plan_groups(const isa::Kernel& kernel, const isa::KernelInfo& info) {
   GroupsPlan plan;
-  plan.active = tells_parties_apart(kernel);
+  plan.active = isa::tells_warps_apart(kernel);
   if (!plan.active) return plan;
   for (const isa::ThreadGroup& group : info.groups) {
     plan.groups.push_back({{static_cast<std::uint32_t>(group.first_thread),
@@ -131,7 +121,7 @@ class PlanBuilder {
     plan_.register_bytes = registers_.bytes();
     plan_.shared_bytes = static_cast<std::size_t>(info_.shared_bytes);
     plan_.granule_shift = granule_shift(kernel_, info_);
-    plan_.has_products = isa::has_async_products(kernel_);
+    plan_.has_products = isa::first_async_product(kernel_) != nullptr;
     plan_.shared_contents = unwritten_contents(kernel_, info_);
     plan_.threads = info_.num_threads;
     plan_.global_granule_shift = global_granule_shift(kernel_);
