@@ -112,7 +112,9 @@ std::vector<Report> reports_of(const std::string& name, const std::string& text,
   for (std::string word; words >> word;) texts.push_back(word);
   const auto defines = parse_defines(texts);
   REQUIRE(defines);
-  const Loaded loaded = load(std::make_shared<const SourceFile>(name, text), *defines, {});
+  const Loaded loaded = load(with_includes(std::make_shared<const SourceFile>(name, text),
+                                           std::string(TILEVM_SOURCE_DIR) + "/programs/" + name),
+                             *defines, {});
   std::vector<Report> reports;
   add_reports(loaded.diagnostics, *loaded.source, reports);
   if (!loaded.program) return reports;
