@@ -122,7 +122,7 @@ struct SyncNamedBarrier {
        .summary = "Arrives at a named barrier and waits until all of its warps have arrived.",
        .detail = "`bar.sync id, 32 * warps`: the barrier's phase ends when as many warps have "
                  "come by `SyncNamedBarrier` or `ArriveNamedBarrier`, all of which must name the "
-                 "same number. Those who wait see what all who came did before. `Synchronize` of "
+                 "same number. Waiting warps see what all that came did before. `Synchronize` of "
                  "a group of warps takes a barrier of its own, and barrier 0 is that of the whole "
                  "block: a block has 16 in all."},
       slot("id", &SyncNamedBarrier::id, "which barrier, a constant from 0 to 15"),
