@@ -107,14 +107,12 @@ Action prepare(const isa::WaitBarrier& inst, const Preparation& preparation) {
 
 template <>
 Action prepare(const isa::FenceProxy&, const Preparation& preparation) {
-  if (preparation.info.has_groups() || !preparation.info.barriers.empty()) {
-    return [](Context& context) {
-      context.state.parties.fence(context.state.group);
-      return true;
-    };
-  }
   return [number = preparation.new_barrier()](Context& context) {
-    note_fence(number, context);
+    if (context.settings.has_parties()) {
+      context.state.parties.fence(context.state.group);
+    } else {
+      note_fence(number, context);
+    }
     return true;
   };
 }
