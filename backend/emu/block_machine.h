@@ -36,9 +36,10 @@ struct EmuLaunch {
   std::vector<unsigned long long> arguments;
   std::array<unsigned, 3> grid{1, 1, 1};
   unsigned threads = 1;
-  std::size_t shared_bytes = 0;   ///< dynamic
-  std::size_t barrier_bytes = 0;  ///< bytes of memory barriers
-  bool compares_stores = false;   ///< some elements are stored by all threads that hold them
+  std::size_t shared_bytes = 0;      ///< dynamic
+  std::size_t barrier_bytes = 0;     ///< bytes of memory barriers
+  bool compares_stores = false;      ///< some elements are stored by all threads that hold them
+  bool phases_order_stores = false;  ///< whether waits for phases order stores, as barriers do
   MemoryMap memory;
   const std::vector<MmaUnit>* mma = nullptr;      ///< mma instructions of the compiled unit
   const std::vector<WgmmaUnit>* wgmma = nullptr;  ///< wgmma instructions of warp groups

@@ -291,6 +291,7 @@ Result<EmuRun> EmuEngine::launch(const isa::VerifiedProgram& program, int kernel
   launch.mma = &prepared.unit->mma();
   launch.wgmma = &prepared.unit->wgmma();
   launch.options = options_;
+  launch.phases_order_stores = emitted.orders_itself;
   launch.options.check_order = options_.check_order && !emitted.orders_itself;
   const MmaModel model = models_(program.target());
   launch.model = &model;

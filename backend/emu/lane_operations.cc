@@ -188,6 +188,22 @@ struct LaneOperations {
     run_mma(lane, shape, c, a, b, {.places = places, .selector = selector}, line);
   }
 
+  /// Brings a lane to a tensor-core instruction, which must be the one of all lanes of its warp.
+  /// True in the lane that comes last and runs it.
+  static bool meet_at_product(emu::Lane* lane, Meeting product, unsigned shape, unsigned line) {
+    BlockMachine& block = BlockMachine::of(lane);
+    const unsigned warp = lane->thread / warp_size;
+    auto& operands = block.operands_[warp];
+    if (block.warps_[warp].arrived > 0 && operands.detail != shape) {
+      block.stop(lane, EmuFault::Kind::divergence,
+                 fmt::format("thread {} is at another tensor-core instruction than thread {}",
+                             lane->thread, block.warps_[warp].first),
+                 line);
+    }
+    operands.detail = shape;
+    return block.meet_warp(lane, product, line);
+  }
+
   static void run_mma(emu::Lane* lane, unsigned shape, void* c, const void* a, const void* b,
                       const LaneExtras& extras, unsigned line) {
     BlockMachine& block = BlockMachine::of(lane);
@@ -199,14 +215,7 @@ struct LaneOperations {
     operands.places[number] = extras.places;
     operands.a_scales[number] = extras.a_scales;
     operands.b_scales[number] = extras.b_scales;
-    if (block.warps_[warp].arrived > 0 && operands.detail != shape) {
-      block.stop(lane, EmuFault::Kind::divergence,
-                 fmt::format("thread {} is at another tensor-core instruction than thread {}",
-                             lane->thread, block.warps_[warp].first),
-                 line);
-    }
-    operands.detail = shape;
-    if (!block.meet_warp(lane, Meeting::mma, line)) return;
+    if (!meet_at_product(lane, Meeting::mma, shape, line)) return;
     (*block.launch_.mma)[shape].run(*block.launch_.model, operands.a, operands.b, operands.c,
                                     {.places = operands.places,
                                      .selector = extras.selector,
@@ -223,14 +232,7 @@ struct LaneOperations {
     auto& own = block.operands_[warp];
     own.d[number] = d;
     own.dot[number] = &operands;
-    if (block.warps_[warp].arrived > 0 && own.detail != shape) {
-      block.stop(lane, EmuFault::Kind::divergence,
-                 fmt::format("thread {} is at another tensor-core instruction than thread {}",
-                             lane->thread, block.warps_[warp].first),
-                 line);
-    }
-    own.detail = shape;
-    if (!block.meet_warp(lane, Meeting::wgmma, line)) return;
+    if (!meet_at_product(lane, Meeting::wgmma, shape, line)) return;
     const WgmmaUnit& unit = (*block.launch_.wgmma)[shape];
     WarpProduct product(unit, *block.launch_.model, warp, {lane->shared.begin, lane->barriers},
                         own.dot, own.d);
@@ -357,11 +359,8 @@ struct LaneOperations {
       thread.parity = phase % 2;
       block.wait(thread, State::waits_for_phase, Meeting::none, line);
     }
-    if (block.order_) {
-      block.order_->end_wait(lane->thread, barrier, phase);
-    } else {
-      block.stored_.clear();  // groups of warps order their stores by phases
-    }
+    if (block.order_) block.order_->end_wait(lane->thread, barrier, phase);
+    if (block.launch_.phases_order_stores) block.stored_.clear();
   }
 
   static void cp_async_bulk(emu::Lane* lane, unsigned char* to, const unsigned char* from,

@@ -39,7 +39,7 @@ class WgmmaUnit {
 
  private:
   const isa::MmaShape& shape_;
-  isa::MmaShape piece_;  ///< what the model computes at once
+  isa::MmaShape piece_;  ///< part of the product that the model computes at once
   Fragment a_, d_;
   std::size_t a_words_, d_words_;
 };
