@@ -14,7 +14,7 @@ namespace tilevm::backend {
 /// An operand's tile and the form of its fragments' registers.
 struct PackedOperand {
   std::string tile;
-  int bits;  // of an element
+  int bits;  ///< bits of an element
   MmaRegisters registers;
 };
 

@@ -94,7 +94,7 @@ class RingExpansion {
   /// the next barrier before all have arrived at this one. None can if a warp must first wait for a
   /// group that was closed after this barrier.
   void pass_split(MachineBlock& to, const isa::Stmt* stmt) const {
-    constexpr std::size_t named = 1;  // of MachineKernel::barriers
+    constexpr std::size_t named = 1;  // index of the named barrier in MachineKernel::barriers
     MachineGuard guard{.test = RingTest::none_since_split};
     guard.body.push_back(op_node(stmt, BlockSync{}));
     MachineGuard roles{.test = InGroup{producers_}};

@@ -8,7 +8,7 @@ namespace {
 /// THE order of passes after the lowering.
 constexpr MachineKernel (*passes[])(MachineKernel, const MachineSource&) = {
     fence_stores,     // while stores and waits are still the program's
-    expand_barriers,  // what waits and who arrives
+    expand_barriers,  // waits and arrivals of each group
     place_records,    // after all that a statement became
 };
 
