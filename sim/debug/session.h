@@ -110,6 +110,7 @@ class Session {
                                                            const PreparedLaunch& launch) const;
   [[nodiscard]] bool holds(const ExpressionPtr& condition, std::size_t resident);
   [[nodiscard]] bool holds_after_step(const ExpressionPtr& condition);
+  [[nodiscard]] Result<Watchpoint> watched(const command::Watch& request);
   [[nodiscard]] std::optional<WatchChange> changed_watch();
   void remember_watches();
   [[nodiscard]] std::optional<std::vector<Element>> elements_of(const Watchpoint& watch);
