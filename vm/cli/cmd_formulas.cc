@@ -1,4 +1,4 @@
-// Formulas of programs: `tilevm run --ring` and `tilevm diff --ring`.
+// Formulas of programs: `tilevm run --ring`, `tilevm diff --ring` and `tilevm prove`.
 #include <algorithm>
 #include <cctype>
 #include <ostream>
@@ -10,6 +10,7 @@
 
 #include "vm/cli/cmd_support.h"
 #include "vm/cli/commands.h"
+#include "vm/ring/batch.h"
 #include "vm/ring/formula.h"
 #include "vm/run/engine_sim.h"
 
@@ -155,6 +156,54 @@ Exit compare(const FormulaRun& a, const FormulaRun& b, const naive::Ring& ring,
   return reporter.finish(equal ? Exit::ok : Exit::fault);
 }
 
+/// Loads the program for sizes, and shows what is wrong with it.
+class Loader {
+ public:
+  Loader(const ProveOptions& options, const BatchRange& range,
+         std::shared_ptr<const SourceFile> source, Reporter& reporter)
+      : options_(options), range_(range), source_(std::move(source)), reporter_(reporter) {}
+
+  [[nodiscard]] Exit status() const { return status_; }
+
+  std::optional<BatchCase> load(std::int64_t size) {
+    ProgramOptions sized = options_.program;
+    sized.defines.push_back(fmt::format("{}={}", range_.name, size));
+    Result<Loaded> loaded = load_source(source_, sized, std::string(default_target));
+    if (!loaded) return fail(loaded.error());
+    if (!loaded->program) {
+      reporter_.diagnostics(loaded->diagnostics, *loaded->source);
+      status_ = reporter_.finish(exit_of(loaded->diagnostics));
+      return std::nullopt;
+    }
+    Result<Entry> entry =
+        resolve_entry(*loaded->program, options_.execution.entry, options_.execution.data);
+    if (!entry) return fail(entry.error());
+    return BatchCase{*std::move(loaded->program), *std::move(entry), size};
+  }
+
+ private:
+  std::optional<BatchCase> fail(const Error& error) {
+    status_ = reporter_.fail(error);
+    return std::nullopt;
+  }
+
+  const ProveOptions& options_;
+  const BatchRange& range_;
+  std::shared_ptr<const SourceFile> source_;
+  Reporter& reporter_;
+  Exit status_ = Exit::ok;
+};
+
+Exit show_failure(const BatchRange& range, const BatchFailure& failure, const SourceFile& source,
+                  Reporter& reporter) {
+  if (!failure.program) return reporter.fail(*failure.failure, source);
+  if (!reporter.json()) {
+    reporter.io().err << fmt::format("with {}={}:\n", range.name, failure.size);
+  }
+  reporter.set("size", failure.size);
+  return reporter.fail(*failure.failure, failure.program->source());
+}
+
 }  // namespace
 
 Status check_modulus(const std::string& modulus) {
@@ -209,6 +258,33 @@ Exit diff_formulas(const DiffOptions& options, Io& io) {
   reporter.set("entry", a.entry.name);
   reporter.set("against", b.entry.name);
   return compare(ours.run, theirs.run, *ring, reporter);
+}
+
+Exit prove(const ProveOptions& options, Io& io) {
+  Reporter reporter(io, "prove", options.json);
+  reporter.set("file", options.program.file);
+  if (options.batch.empty()) {
+    return reporter.fail(Error{ErrorKind::usage, "say what to prove: --batch-invariant M=1..64"});
+  }
+  const Result<BatchRange> range = parse_batch(options.batch);
+  if (!range) return reporter.fail(range.error());
+  const Result<std::shared_ptr<const SourceFile>> source = open_program(options.program, io);
+  if (!source) return reporter.fail(source.error());
+  Loader loader(options, *range, *source, reporter);
+  const LoadBatch load = [&](std::int64_t size) { return loader.load(size); };
+  DataReader reader = data_reader(options.execution, options.program, io);
+  const FillBatch fill = [&](const Entry& entry) {
+    return make_tensors(entry, {options.execution.seed, options.execution.wild}, reader);
+  };
+  const auto result = prove_batch(*range, load, fill);
+  if (const auto* failure = std::get_if<BatchFailure>(&result)) {
+    return failure->failure ? show_failure(*range, *failure, **source, reporter) : loader.status();
+  }
+  reporter.notes(reader.notes());
+  const BatchProof& proof = std::get<BatchProof>(result);
+  reporter.set("batch", batch_json(*range, proof));
+  if (!options.json) io.out << batch_text(*range, proof);
+  return reporter.finish(proof.holds() ? Exit::ok : Exit::fault);
 }
 
 }  // namespace tilevm::vm

@@ -323,6 +323,20 @@ void add_running_commands(CLI::App& root, Commands& commands) {
              "NAME=VALUE");
     app->add_flag("--json", o->json, "one JSON object to standard output");
   }
+  {
+    auto [app, o] = add_command<ProveOptions>(
+        root, commands, "prove",
+        "Shows that a program gives the same bits for every size of its batch.", prove);
+    add_program(app, o->program, "sm_90 if left out");
+    add_entry(app, o->execution.entry, o->execution.data.inputs, o->execution.exact,
+              o->execution.seed);
+    app->add_option("--batch-invariant", o->batch,
+                    "each row of the outputs is computed by the same roundings of the same numbers "
+                    "whatever the constant is, and wherever the row is; else the statement that "
+                    "breaks it is named")
+        ->type_name("NAME=FIRST..LAST");
+    app->add_flag("--json", o->json, "one JSON object to standard output");
+  }
 }
 
 void add_record_command(CLI::App& root, Commands& commands) {

@@ -175,6 +175,14 @@ Exit diff(const DiffOptions& options, Io& io);
 /// `diff` with `ring`.
 Exit diff_formulas(const DiffOptions& options, Io& io);
 
+struct ProveOptions {
+  ProgramOptions program;
+  ExecutionOptions execution;
+  std::string batch;  ///< "M=1..64": rows do not depend on the batch
+  bool json = false;
+};
+Exit prove(const ProveOptions& options, Io& io);
+
 struct RecordOptions {
   std::string size = "quick";  ///< quick, full, exhaustive
   std::string only;            ///< a part of a case's name, or a result's name; empty: all cases

@@ -49,6 +49,7 @@ Exit doctor(const DoctorOptions&, Io& io) { return absent_command("doctor", io);
 Exit fuzz_programs(const FuzzOptions&, Io& io) { return absent_command("fuzz", io); }
 Exit lsp(const LspOptions&, Io& io) { return absent_command("lsp", io); }
 Exit manual(const ManualOptions&, Io& io) { return absent_command("man", io); }
+Exit prove(const ProveOptions&, Io& io) { return absent_command("prove", io); }
 Exit record(const RecordOptions&, Io& io) { return absent_command("record", io); }
 Exit serve_dap(const DapOptions&, Io& io) { return absent_command("dap", io); }
 Exit tune(const TuneOptions&, Io& io) { return absent_command("tune", io); }
