@@ -124,6 +124,13 @@ Result<reply::ThreadTile> show_thread(const Selection& what, const Tensor& tenso
   return shown;
 }
 
+/// Whether an element is what a load or a copy gives for one that its view does not have: zero, or
+/// the NaN that a copy may fill with.
+bool may_be_outside(const isa::DType& type, const Element& element) {
+  if (element.undefined) return false;
+  return element.code == 0 || (type.is_float() && isa::decode(type, element.code).is_nan());
+}
+
 }  // namespace
 
 Reply Session::run(const command::Print& print) {
@@ -164,8 +171,8 @@ std::vector<OutsideElement> Session::find_outside(std::vector<Trail> trails) {
   return OutsideSearch(*timeline_, provenance).find(std::move(trails));
 }
 
-/// Only zeros come from outside of a view. In global memory, where each store of the run may have
-/// written an element, only a few are followed.
+/// Only zeros and NaN come from outside of a view. In global memory, where each store of the run
+/// may have written an element, only a few are followed.
 void Session::mark_outside(const Tensor& tensor, const Part& part, reply::Tile& tile) {
   constexpr std::size_t most_global = 16;
   if (std::holds_alternative<GlobalPlace>(tensor.place) && tile.elements.size() > most_global) {
@@ -174,7 +181,7 @@ void Session::mark_outside(const Tensor& tensor, const Part& part, reply::Tile& 
   std::vector<Trail> trails;
   std::vector<std::size_t> numbers;
   for (std::size_t k = 0; k < tile.elements.size(); ++k) {
-    if (tile.elements[k].code != 0 || tile.elements[k].undefined) continue;
+    if (!may_be_outside(tensor.dtype, tile.elements[k])) continue;
     trails.push_back(Provenance::trail_of(tensor, index_in(part, static_cast<std::int64_t>(k)),
                                           std::nullopt, focus_.launch, focus_.rank));
     numbers.push_back(k);
@@ -189,7 +196,7 @@ void Session::mark_outside(const Tensor& tensor, reply::ThreadTile& tile) {
   std::vector<Trail> trails;
   std::vector<std::size_t> numbers;
   for (std::size_t i = 0; i < tile.elements.size(); ++i) {
-    if (tile.elements[i].code != 0 || tile.elements[i].undefined) continue;
+    if (!may_be_outside(tensor.dtype, tile.elements[i])) continue;
     trails.push_back(
         Provenance::trail_of(tensor, tile.indices[i], tile.thread, focus_.launch, focus_.rank));
     numbers.push_back(i);
