@@ -57,12 +57,12 @@ def whole_stream(bits: int) -> Unit:
 
 
 class Run(NamedTuple):
-    """What bytes of the unit add to `count` of its codes, from place `first` on every `step`-th: (byte >> shift) & mask, to the
+    """What bytes of the unit add to so many `codes`, from place `first` on every `step`-th: (byte >> shift) & mask, to the
     left for a negative shift. Their bytes are byte, byte + stride, .."""
 
     first: int
     step: int
-    count: int
+    codes: int
     byte: int
     stride: int
     shift: int
@@ -149,11 +149,11 @@ def codes_of_units(words: Any, unit: Unit) -> Any:
     source, target, scratch = planes.view("<u8"), codes.view("<u8"), numpy.empty((0, 0, 0), "<u8")
     made: set[int] = set()  # places that have their first byte
     for run in runs:
-        given = source[:, run.byte:run.byte + run.stride * run.count:run.stride]
-        out = target[:, run.first:run.first + run.step * run.count:run.step]
+        given = source[:, run.byte:run.byte + run.stride * run.codes:run.stride]
+        out = target[:, run.first:run.first + run.step * run.codes:run.step]
         if run.first not in made:
             _shifted(given, run, out)
-            made.update(range(run.first, run.first + run.step * run.count, run.step))
+            made.update(range(run.first, run.first + run.step * run.codes, run.step))
             continue
         if scratch.shape != out.shape:
             scratch = numpy.empty(out.shape, "<u8")
