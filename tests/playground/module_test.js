@@ -77,7 +77,7 @@ async function fileTests(engine, tilevm) {
   console.log(`${lines.length} cases of file tests, ${wrong} of them with faults`);
 }
 
-// Command lines that are wrong or unusual: the module reads them by vm/web/CLI/CLI.hpp, the command by CLI11.
+// Command lines that are wrong or unusual: both read them by CLI11.
 const UNUSUAL_LINES = [
   "", "-h", "-V", "help", "help run", "runn", "--sead", "run", "run x y", "run x.tile --seed", "run x.tile --seed=-1",
   "run x.tile --seed abc", "run x.tile --max-steps 0", "run x.tile --max-steps 0x", "run x.tile --threads 5000",
