@@ -23,6 +23,7 @@
 #include "isa/inst/rearrange.h"
 #include "isa/inst/reduce.h"
 #include "isa/inst/schema.h"
+#include "isa/inst/tensor_copy.h"
 #include "isa/inst/transfer.h"
 
 namespace tilevm::isa {
@@ -44,10 +45,10 @@ struct Joined<InstructionList<A...>, InstructionList<B...>, Lists...>
 /// One alternative for each instruction, in the order of the reference pages.
 using InstructionVariant =
     detail::Joined<IndexingInstructions, CreationInstructions, TransferInstructions,
-                   GatherInstructions, AsyncCopyInstructions, ElementwiseInstructions,
-                   ComputeInstructions, AsyncDotInstructions, RearrangeInstructions,
-                   ReduceInstructions, ControlInstructions, BarrierInstructions,
-                   DebugInstructions>::type;
+                   GatherInstructions, AsyncCopyInstructions, TensorCopyInstructions,
+                   ElementwiseInstructions, ComputeInstructions, AsyncDotInstructions,
+                   RearrangeInstructions, ReduceInstructions, ControlInstructions,
+                   BarrierInstructions, DebugInstructions>::type;
 
 inline constexpr std::size_t instruction_count = std::variant_size_v<InstructionVariant>;
 
