@@ -70,7 +70,7 @@ BlockState BlockInterpreter::new_state() const {
   if (checks.races && by_epoch) state.shared.since_barrier.records.resize(granules);
   if (checks.in_flight && by_epoch) state.shared.in_flight.resize(granules);
   if (settings.observers.needed != nullptr) state.shared.without.history.records.resize(granules);
-  if (checks.races && plan_.has_products) state.products.stores.resize(granules);
+  if (checks.races && by_epoch && plan_.has_products) state.products.stores.resize(granules);
   if (settings.uses != nullptr) {
     const std::size_t buffers = context_.memory.size();
     state.global.since_barrier.resize(buffers);
