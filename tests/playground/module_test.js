@@ -196,9 +196,13 @@ async function texts(engine) {
   expect(await fromLink(bomb).then(() => false, () => true), "a link of 2 MiB is taken");
 }
 
+// The programs, and the arrays that their tests name.
 function repositoryFiles() {
   const tiles = ["programs", "tests/filetests", "tests/bench/compare"].flatMap((folder) => tilesBelow(ROOT, folder));
-  return Object.fromEntries(tiles.map((file) => [file, fs.readFileSync(path.join(ROOT, file))]));
+  const words = tiles.filter((file) => !file.includes("filetests/debug/")).flatMap((file) => casesOf(ROOT, file)).flat();
+  const arrays = words.map((word) => word.slice(word.indexOf("=") + 1)).filter((name) => /\.np[yz]$/.test(name));
+  const files = [...tiles, ...arrays.filter((name) => fs.existsSync(path.join(ROOT, name)))];
+  return Object.fromEntries(files.map((file) => [file, fs.readFileSync(path.join(ROOT, file))]));
 }
 
 async function main([build, tilevm, small]) {
