@@ -1,11 +1,11 @@
 # What the build needs of a host, where the host is a browser: libraries of headers alone, and no rooms that
 # start processes, open libraries or drive GPUs. vm/web has what stands for them.
 set(tilevm_left_out
-  "/backend/(driver|emu|engine|host|launch)/|/backend/compile/(compiler_messages|fatbin|kernel_cache|nvcc|nvrtc|toolchain)|/vm/(bench|dap|diff|fidelity|fuzz|library|lsp|manual|naive|tune)/"
+  "/backend/(driver|emu|engine|host|launch)/|/backend/compile/(compiler_messages|fatbin|kernel_cache|nvcc|nvrtc|toolchain)|/vm/(bench|dap|diff|fidelity|fuzz|library|lsp|manual|naive|ring|tune)/"
   "/vm/run/(engine_cuda|engine_emu|mma_models)"
   "/vm/debug/(compare|line_editor)"
   "/vm/text/(json_line|large_stack)"
-  "/vm/cli/cmd_(bench|cache|debug|demo|diff|doctor|fuzz|lsp|manual|record|triton|tune)")
+  "/vm/cli/cmd_(bench|cache|debug|demo|diff|doctor|formulas|fuzz|lsp|manual|record|triton|tune)")
 list(JOIN tilevm_left_out "|" tilevm_left_out)
 
 # The headers of Debian's packages, and nothing else of /usr/include: the C library there is another one.

@@ -34,7 +34,7 @@ class OutsideSearch {
   OutsideSearch(Timeline& timeline, Provenance& provenance)
       : timeline_(timeline), provenance_(provenance) {}
 
-  /// Those of the trails that lead outside of a view. The machine stays where it is.
+  /// The trails that lead outside of a view. The machine stays where it is.
   [[nodiscard]] std::vector<OutsideElement> find(std::vector<Trail> trails);
 
  private:

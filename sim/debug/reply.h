@@ -71,8 +71,8 @@ namespace reply {
 
 /// An element that a load or a copy looked for and that its view does not have.
 struct OutsideView {
-  std::string view;    ///< its name
-  isa::Shape extents;  ///< of the view
+  std::string view;    ///< the name of the view
+  isa::Shape extents;  ///< the extents of the view
   isa::Index index;    ///< empty if an index tile named the element; `why` shows its value
 };
 

@@ -164,8 +164,8 @@ std::vector<OutsideElement> Session::find_outside(std::vector<Trail> trails) {
   return OutsideSearch(*timeline_, provenance).find(std::move(trails));
 }
 
-/// Only zeros come from outside of a view. Of global memory, where each store of the run may have
-/// written an element, a few are asked for.
+/// Only zeros come from outside of a view. In global memory, where each store of the run may have
+/// written an element, only a few are followed.
 void Session::mark_outside(const Tensor& tensor, const Part& part, reply::Tile& tile) {
   constexpr std::size_t most_global = 16;
   if (std::holds_alternative<GlobalPlace>(tensor.place) && tile.elements.size() > most_global) {

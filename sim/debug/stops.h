@@ -32,7 +32,7 @@ struct StopTable {
 struct Watchpoint {
   int number = 0;
   Selection what;
-  Tensor tensor;  ///< of a scalar only its type counts
+  Tensor tensor;  ///< what is watched; for a scalar only its type counts
   std::vector<isa::Index> indices;
   std::optional<isa::VarId> scalar;
   bool everywhere = false;  ///< whether all of global memory is watched

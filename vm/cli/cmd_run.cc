@@ -183,6 +183,8 @@ Exit run_loaded(const isa::VerifiedProgram& program, Engine& engine, const RunOp
   if (Status status = check_files(*run, options, recorder != nullptr); !status) {
     return reporter.fail(status.error());
   }
+  std::vector<HostTensor> inputs;
+  if (!options.ring.empty()) inputs = run->tensors;
   RunReport report;
   std::optional<Failure> failure;
   {
@@ -208,6 +210,11 @@ Exit run_loaded(const isa::VerifiedProgram& program, Engine& engine, const RunOp
     reporter.set("shadow", shadow_json(program, report));
     if (!options.json) words << shadow_table(program, report);
   }
+  if (!options.ring.empty()) {
+    const Status formulas =
+        deliver_formulas(program, run->entry, std::move(inputs), options.ring, words, reporter);
+    if (!formulas) return reporter.fail(formulas.error());
+  }
   if (options.stats) {
     reporter.set("stats", run_stats_json(program, engine, report));
     if (!options.json) show_stats(program, engine, report, reporter.io());
@@ -226,6 +233,15 @@ Status check_require_written(const RunOptions& options, const sim::Checks& check
     return Error{ErrorKind::usage, "`--require-written` needs the checks `unwritten` and `races`"};
   }
   return Done{};
+}
+
+Status check_ring(const RunOptions& options) {
+  if (options.ring.empty()) return Done{};
+  if (options.backend != "sim") {
+    return Error{ErrorKind::usage,
+                 "`--ring` computes with residues, which no GPU does; run it with `--engine sim`"};
+  }
+  return check_modulus(options.ring);
 }
 
 }  // namespace
@@ -250,6 +266,7 @@ Exit run(const RunOptions& options, Io& io) {
               "`--shadow` needs the simulator, since a GPU, emulated or not, computes every value "
               "once; run it with `--engine sim`, which gives the same bits"});
   }
+  if (Status status = check_ring(options); !status) return reporter.fail(status.error());
   if (!options.page.empty() && options.backend != "sim") {
     return reporter.fail(Error{ErrorKind::usage,
                                "`--report` needs the simulator, which counts and traces; run it "
