@@ -17,7 +17,7 @@ from ._operator import current_gpu, dequantize, kernel_of, program_codes, regist
 from ._packing import pack_codes
 from ._tuned import PIPELINED, Plan, bits_of, choose, crossover, program_type
 
-__all__ = ["ColumnParallel", "GroupedLinear", "HalfLinear", "PackedLinear", "Plan", "QuantizedExperts", "QuantizedLinear", "Recipe",
+__all__ = ["ColumnParallel", "GroupedLinear", "HalfLinear", "PackedExperts", "PackedLinear", "Plan", "QuantizedExperts", "QuantizedLinear", "Recipe",
            "RowParallel", "choose", "convert", "crossover", "from_pretrained", "layer_of", "parallel_layer", "quantize"]
 register()
 _quantized_linear = torch.ops.tilevm.quantized_linear.default  # looked up once
@@ -186,6 +186,7 @@ def quantize(weight: Any, type: str, group: int) -> tuple[Any, Any]:
 # They import this module's layer.
 from ._convert import HalfLinear, Recipe, convert  # noqa: E402
 from ._experts import GroupedLinear, QuantizedExperts  # noqa: E402
+from ._packed_experts import PackedExperts  # noqa: E402
 from ._packed_linear import PackedLinear, layer_of  # noqa: E402
 from ._parallel import ColumnParallel, RowParallel, parallel_layer  # noqa: E402
 from ._transformers import from_pretrained  # noqa: E402
