@@ -46,9 +46,9 @@ class QuantizedLinear(torch.nn.Module):
     def __init__(self, in_features: int, out_features: int, type: str = "u4", group: int = 64, bias: bool = True,
                  plan: Optional[Plan] = None, rows: int = 16, many_rows: Union[int, str, None] = "tuned") -> None:
         super().__init__()
-        if min(in_features, out_features, rows) < 1 or group < 32 or group % 32 != 0:
+        if min(in_features, out_features, rows) < 1 or group < 16 or group % 16 != 0:
             raise UsageError(f"a layer of {in_features} x {out_features} for {rows} rows with groups of {group} cannot be; "
-                             "features and rows are at least 1, groups multiples of 32")
+                             "features and rows are at least 1, groups multiples of 16")
         self.in_features, self.out_features, self.weight_type, self.group = in_features, out_features, type, group
         count = (in_features * out_features * bits_of(type) + 7) // 8
         device, architecture = current_gpu()
