@@ -195,7 +195,7 @@ def choose(device: str, type_: str, inputs: int, outputs: int, group: int, rows:
     That of the nearest row of the device that the program takes: the same problem, else the same number of bits and
     the nearest shape; of equals the user's, then the fastest. A row of another device of the same architecture
     ("sm_90") is nearer than one of this device for half as many rows. Without any row it is the plan of no constants, or
-    for groups that are no multiples of 32 of steps of 16 weights.
+    for groups that are not multiples of 32 of steps of 16 weights.
     """
     found: list[Any] = []
     for place, file in enumerate((user_file(), HERE / "tuned.jsonl")):

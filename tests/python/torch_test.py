@@ -370,7 +370,7 @@ class Layers(unittest.TestCase):
                 self.assertTrue(torch.equal(weights, layer.dequantized()))
 
     def test_groups_of_16(self):
-        """And others that are no multiples of 32, of every kind of type, on inputs that do not fill the last group."""
+        """And others that are not multiples of 32, of every kind of type, on inputs that do not fill the last group."""
         torch.manual_seed(0)
         for type_, group, (inputs, outputs) in itertools.product(("u4", "i8", "u3", "b1", "f4e2m1", "f8e4m3"), (16, 48), ((128, 64), (200, 40))):
             linear = torch.nn.Linear(inputs, outputs)
