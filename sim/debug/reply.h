@@ -203,9 +203,17 @@ struct CopyInfo {
   bool arrived = false;
   std::size_t bytes = 0;
 };
+/// An asynchronous product in flight.
+struct ProductInfo {
+  SourceLine line;
+  std::string result;       ///< name of the tile to which it adds
+  std::string warps;        ///< name of its group of warps; empty in a kernel without groups
+  std::uint64_t group = 0;  ///< commit group, counted by each group of warps; 0: not committed
+};
 struct Groups {
   std::uint64_t committed = 0;
   std::vector<CopyInfo> copies;
+  std::vector<ProductInfo> products;
 };
 
 struct BarrierInfo {

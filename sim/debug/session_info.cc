@@ -7,6 +7,7 @@
 
 #include "isa/base/origin.h"
 #include "sim/access/copy_plan.h"
+#include "sim/access/product_plan.h"
 #include "sim/access/semaphore.h"
 #include "sim/debug/session.h"
 
@@ -126,6 +127,17 @@ reply::Groups Session::groups() {
     const SharedAccess& access = copy.plan->destination;
     shown.copies.push_back({source_line(spec_.program.source(), access.span.begin), access.tensor,
                             copy.stage, copy.group, copy.arrived, access.tile.bytes()});
+  }
+  const auto add = [&](const GroupProducts& products, const std::string& warps) {
+    for (const PendingProduct& product : products.pending) {
+      shown.products.push_back({source_line(spec_.program.source(), product.plan->span.begin),
+                                product.plan->result_name, warps, product.group});
+    }
+  };
+  const std::vector<PlannedGroup>& planned = machine().launch().plan().groups.groups;
+  add(block->products, planned.empty() ? std::string() : planned[block->group].name);
+  for (std::size_t i = 0; i < block->groups.size(); ++i) {
+    if (i != block->group) add(block->groups[i].products, planned[i].name);
   }
   return shown;
 }

@@ -10,6 +10,7 @@
 #include "vm/data/store.h"
 #include "vm/picture/report.h"
 #include "vm/run/checks.h"
+#include "vm/run/hazard_verdict.h"
 #include "vm/run/shadow.h"
 #include "vm/run/stats.h"
 #include "vm/text/choice.h"
@@ -172,7 +173,8 @@ Status check_files(const PreparedRun& run, const RunOptions& options, bool has_p
 }
 
 Exit run_loaded(const isa::VerifiedProgram& program, Engine& engine, const RunOptions& options,
-                TimelineRecorder* recorder, const sim::Progress& progress, Reporter& reporter) {
+                const sim::Checks& checks, TimelineRecorder* recorder,
+                const sim::Progress& progress, Reporter& reporter) {
   Result<PreparedRun> run = prepare_run(program, options.execution, options.program, reporter);
   if (!run) return reporter.fail(run.error());
   reporter.set("entry", run->entry.name);
@@ -189,6 +191,7 @@ Exit run_loaded(const isa::VerifiedProgram& program, Engine& engine, const RunOp
     const RunProgress line(reporter.io().err, program.program(), progress);
     failure = engine.run(program, run->entry, run->tensors, report);
   }
+  reporter.set("verdict", to_json(hazard_verdict_of(engine.name(), checks, report, failure)));
   OutputStream& words = is_data(stored_outputs(*run)) ? reporter.io().err : reporter.io().out;
   deliver_prints(program, report.prints, reporter, words);
   if (recorder != nullptr) {
@@ -290,8 +293,8 @@ Exit run(const RunOptions& options, Io& io) {
   if (!loaded->program) return reporter.finish(exit_of(loaded->diagnostics));
   constexpr std::uint64_t most_ticks = 20'000;
   if (!options.page.empty()) recorder.emplace(*loaded->program, most_ticks);
-  return run_loaded(*loaded->program, **engine, options, recorder ? &*recorder : nullptr, progress,
-                    reporter);
+  return run_loaded(*loaded->program, **engine, options, settings->checks,
+                    recorder ? &*recorder : nullptr, progress, reporter);
 }
 
 }  // namespace tilevm::vm

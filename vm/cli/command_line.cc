@@ -454,13 +454,13 @@ void add_fuzz_command(CLI::App& root, Commands& commands) {
       "Generates random valid programs and looks for a difference between engines.", fuzz_programs);
   app->add_option("words", o->words, "`merge DIR..` puts corpora together in --corpus")
       ->type_name("WORD");
-  app->add_option("--seeds", o->seeds, "a program each, both ends included; 0..999 if left out")
+  app->add_option("--seeds", o->seeds, "a program each, both ends included; 0..99 if left out")
       ->type_name("A..B");
   app->add_option("--shard", o->shard, "only the seeds whose remainder by N is I")
       ->type_name("I/N");
   app->add_option("--engines,--backends", o->backends,
-                  "engines that must agree with the simulator, which always runs; sim,naive if "
-                  "left out")
+                  "engines that must agree with the simulator, which always runs; "
+                  "sim,naive,emu:O0 if left out, and without a C++ compiler sim,naive")
       ->type_name("LIST");
   app->add_option("--target", o->target, "the device's, or sm_90, if left out")
       ->type_name("TARGET");

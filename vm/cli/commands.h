@@ -236,13 +236,14 @@ struct TuneOptions {
 Exit tune(const TuneOptions& options, Io& io);
 
 struct FuzzOptions {
-  std::vector<std::string> words;      ///< "merge" and the folders; else none
-  std::string seeds = "0..999";        ///< "A..B", both included
-  std::string shard = "0/1";           ///< "i/n": the seeds whose remainder by n is i
-  std::string backends = "sim,naive";  ///< names of engines, with commas
-  std::string target;                  ///< empty: the engines', or the default
-  std::optional<double> time_limit;    ///< seconds after which no batch begins
-  std::string corpus;                  ///< a folder; empty: nothing is kept
+  std::vector<std::string> words;  ///< "merge" and the folders; else none
+  std::string seeds = "0..99";     ///< "A..B", both included
+  std::string shard = "0/1";       ///< "i/n": the seeds whose remainder by n is i
+  /// Names of engines, with commas. Empty: all that run on a CPU and are there.
+  std::string backends;
+  std::string target;                ///< empty: the engines', or the default
+  std::optional<double> time_limit;  ///< seconds after which no batch begins
+  std::string corpus;                ///< a folder; empty: nothing is kept
   bool resume = false;
   bool plant = false;
   bool shrink = true;

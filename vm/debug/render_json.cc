@@ -135,6 +135,12 @@ class Writer {
                  item.set("retired", copy.stage == sim::PendingCopy::Stage::retired);
                  return item.set("bytes", copy.bytes);
                }));
+    object.set("products", list(groups.products, [&](const reply::ProductInfo& product) {
+                 Json item = Json::object();
+                 set_line(item, program_.source(), product.line);
+                 item.set("result", product.result).set("warps", product.warps);
+                 return item.set("group", product.group);
+               }));
     return object;
   }
 

@@ -10,7 +10,9 @@
 #include "isa/analysis/statements.h"
 #include "isa/base/check.h"
 #include "isa/dot/shared_matrix.h"
+#include "isa/program/tile_move.h"
 #include "isa/rules/rules.h"
+#include "isa/rules/tensor_map.h"
 #include "isa/type/bits.h"
 #include "isa/type/number.h"
 #include "vm/naive/dot_formula.h"
@@ -799,6 +801,45 @@ class NaiveBlock {
             source.contains(place) ? read(source, place) : Element(0));
     }
   }
+  void execute(const isa::CopyAsyncTensorGlobalToShared& inst, const isa::InstStmt& stmt) {
+    constexpr std::uint64_t nan_words = 0x7ff77ff77ff77ff7;
+    const isa::TensorCopy copy = *isa::tensor_copy(stmt.inst);
+    const int bits = tensor(copy.tensor).dtype.bits;
+    const std::int64_t elements = move_box(copy, [&](const NaiveTensor& view, const Index& there,
+                                                     const NaiveTensor& shared, const Index& here) {
+      const std::uint64_t outside = copy.fill_nan ? nan_words & isa::low_mask(bits) : 0;
+      write(shared, here, view.contains(there) ? read(view, there) : Element(outside));
+    });
+    NaiveBarrier& barrier = stage_of(inst.barrier, inst.stage);
+    barrier.bytes -= elements * bits / 8;
+    end_phase_if_complete(barrier);
+  }
+  void execute(const isa::CopyAsyncTensorSharedToGlobal&, const isa::InstStmt& stmt) {
+    move_box(*isa::tensor_copy(stmt.inst), [&](const NaiveTensor& view, const Index& there,
+                                               const NaiveTensor& shared, const Index& here) {
+      if (view.contains(there)) write(view, there, read(shared, here));
+    });
+  }
+  void execute(const isa::CopyAsyncTensorCommitGroup&, const isa::InstStmt&) {}
+  void execute(const isa::CopyAsyncTensorWaitGroup&, const isa::InstStmt&) {}
+  /// Calls f(view, its index, shared tensor, its index) for every element of a box; their number.
+  template <class F>
+  std::int64_t move_box(const isa::TensorCopy& copy, F&& f) {
+    const NaiveTensor view = tensor(copy.view), shared = tensor(copy.tensor);
+    const auto rank = static_cast<int>(shared.extents.size());
+    const auto& type = std::get<isa::SharedType>(kernel_.variable(copy.tensor).type);
+    const Shape box = isa::tile_shape(copy.offset, type);
+    const isa::TilePlacement to = isa::place_tile(copy.offset, rank, static_cast<int>(box.size()));
+    const isa::TilePlacement from = isa::place_tile(
+        copy.view_offset, static_cast<int>(view.extents.size()), static_cast<int>(box.size()));
+    const std::vector<std::int64_t> to_origin = origin_of(to), from_origin = origin_of(from);
+    const std::int64_t elements = isa::element_count(box);
+    for (std::int64_t k = 0; k < elements; ++k) {
+      const Index index = isa::unravel(k, box);
+      f(view, position(from_origin, from, index), shared, position(to_origin, to, index));
+    }
+    return elements;
+  }
   void execute(const isa::CopyAsyncCommitGroup&, const isa::InstStmt&) {}
   void execute(const isa::CopyAsyncWaitGroup&, const isa::InstStmt&) {}
   void execute(const isa::Synchronize&, const isa::InstStmt&) {}
@@ -845,10 +886,13 @@ class NaiveBlock {
     for (std::int64_t t = 0; t < threads; ++t) {
       --barrier.pending;
       barrier.bytes += bytes;
-      if (barrier.pending > 0 || barrier.bytes != 0) continue;
-      barrier.pending = barrier.arrivals;
-      ++barrier.phase;
+      end_phase_if_complete(barrier);
     }
+  }
+  static void end_phase_if_complete(NaiveBarrier& barrier) {
+    if (barrier.pending > 0 || barrier.bytes != 0) return;
+    barrier.pending = barrier.arrivals;
+    ++barrier.phase;
   }
   void execute(const isa::Arrive& inst, const isa::InstStmt& stmt) {
     arrive(stage_of(inst.barrier, inst.stage), info_.threads_at(stmt.id), 0);

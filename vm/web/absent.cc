@@ -12,6 +12,7 @@
 #include "vm/cli/commands.h"
 #include "vm/debug/compare.h"
 #include "vm/diff/bundle.h"
+#include "vm/diff/differ.h"
 #include "vm/run/engine_cuda.h"
 #include "vm/run/engine_emu.h"
 #include "vm/text/large_stack.h"
@@ -36,6 +37,9 @@ namespace vm {
 Exit bench(const BenchOptions&, Io& io) { return absent_command("bench", io); }
 Exit cache(const CacheOptions&, Io& io) { return absent_command("cache", io); }
 Exit complete(const CompletionOptions&, Io& io) { return absent_command("completion", io); }
+Exit examples(const ExamplesOptions&, Io& io) { return absent_command("examples", io); }
+Exit new_program(const NewOptions&, Io& io) { return absent_command("new", io); }
+Exit pack(const PackOptions&, Io& io) { return absent_command("pack", io); }
 Exit demo(const DemoOptions&, Io& io) { return absent_command("demo", io); }
 Exit triton(const TritonOptions&, Io& io) { return absent_command("triton", io); }
 Exit diff(const DiffOptions&, Io& io) { return absent_command("diff", io); }
@@ -62,6 +66,10 @@ Result<std::unique_ptr<Engine>> make_emu_engine(const EngineOptions&) {
 }
 
 Result<std::string> compare_with(const TargetRequest&, const std::string&) {
+  return absent("other engines to compare with are not");
+}
+
+Result<SeedRun> run_seed(const DiffCase&, const Engines&, const Seeding&, DataReader&) {
   return absent("other engines to compare with are not");
 }
 
