@@ -93,7 +93,7 @@ const UNUSUAL_LINES = [
   "run nothing.tile --out=", "help help", "run run", "check check check",
 ].map((line) => line.split(" ").filter((word) => word !== ""));
 const COMMANDS = ["run", "trace", "debug", "dap", "diff", "record", "fuzz", "bench", "tune", "check", "fmt", "layout", "isa",
-  "explain", "compile", "doctor", "cache", "lsp", "demo", "completion", "man"];
+  "explain", "compile", "fidelity", "doctor", "cache", "lsp", "demo", "completion", "man"];
 
 async function commandLines(engine, tilevm) {
   const lines = [...UNUSUAL_LINES, ...COMMANDS.map((name) => [name, "--help"])];

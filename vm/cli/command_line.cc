@@ -526,6 +526,18 @@ void add_other_commands(CLI::App& root, Commands& commands) {
     app->add_flag("--json", o->json, "the report as one JSON object to standard output");
   }
   {
+    auto [app, o] = add_command<FidelityOptions>(
+        root, commands, "fidelity",
+        "Says which results equal which GPU's, bit for bit, and how that is known.",
+        fidelity_tables);
+    app->add_option("words", o->words,
+                    "what the rows have, such as `Dot f16`; all rows if left out")
+        ->type_name("WORD");
+    app->add_option("--arch", o->architecture, "one architecture; all if left out")
+        ->type_name("sm_NN");
+    app->add_flag("--json", o->json, "one JSON object to standard output");
+  }
+  {
     auto [app, o] = add_command<DoctorOptions>(
         root, commands, "doctor", "Says what this machine offers and what is missing.", doctor);
     o->version = TILEVM_VERSION;

@@ -70,6 +70,13 @@ struct ExplainOptions {
 };
 Exit explain(const ExplainOptions& options, Io& io);
 
+struct FidelityOptions {
+  std::vector<std::string> words;  ///< what the rows have, all of them
+  std::string architecture;        ///< empty: all
+  bool json = false;
+};
+Exit fidelity_tables(const FidelityOptions& options, Io& io);
+
 struct DoctorOptions {
   std::string version;
   bool json = false;

@@ -106,6 +106,10 @@ const std::map<std::string, std::string>& examples() {
        "  tilevm cache                             each compiled kernel that is kept\n"
        "  tilevm cache clear\n"
        "  TILEVM_CACHE=off tilevm run prog.tile --engine cuda\n"},
+      {"fidelity",
+       "  tilevm fidelity Dot f16 --arch sm_90\n"
+       "  tilevm fidelity Ex2Approx\n"
+       "  tilevm fidelity --json\n"},
       {"doctor",
        "  tilevm doctor\n"
        "  tilevm doctor --json\n"

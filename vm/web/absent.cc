@@ -49,6 +49,7 @@ Status deliver_formulas(const isa::VerifiedProgram&, const Entry&, std::vector<H
                         const std::string&, OutputStream&, Reporter&) {
   return absent("`--ring` is not");
 }
+Exit fidelity_tables(const FidelityOptions&, Io& io) { return absent_command("fidelity", io); }
 Exit doctor(const DoctorOptions&, Io& io) { return absent_command("doctor", io); }
 Exit fuzz_programs(const FuzzOptions&, Io& io) { return absent_command("fuzz", io); }
 Exit lsp(const LspOptions&, Io& io) { return absent_command("lsp", io); }
