@@ -656,12 +656,13 @@ the same bits is a model. `tilevm record` on such a GPU says in seconds whether 
 docs/reference/approximations.md has the functions, their errors and what was compared where.)"};
     case Code::products_in_flight:
       return CodeInfo{
-          "a block ends while products are in flight",
+          "a block or a group of warps ends, or divides, while products are in flight",
           R"(The results of a DotAsync arrive when its group is waited for. A block that ends before
 loses them, and its shared memory goes to another block while tensor cores still read it.
     DotAsyncCommitGroup()
     DotAsyncWaitGroup(0)
-Wait for all groups before the end of the kernel.)"};
+Wait for all groups before the end of the kernel. Each warp counts its products, so a group of warps
+waits before its own end, and before a group inside of it multiplies.)"};
     case Code::deadlock:
       return CodeInfo{
           "blocks wait for one another, or for a block that cannot begin",

@@ -56,6 +56,14 @@ inline constexpr std::size_t instruction_count = std::variant_size_v<Instruction
 template <class Inst>
 concept AnyInstruction = requires { Inst::schema; };
 
+namespace detail {
+
+/// Makes `inst` the value of `self`; instruction.cc has one for each type.
+template <AnyInstruction Inst>
+void hold(InstructionVariant& self, Inst inst);
+
+}  // namespace detail
+
 /// An instruction of any type. Special members are tables over all types, so instruction.cc
 /// compiles them once: in every file that copies a program they took a third of the file's
 /// compilation.
@@ -63,7 +71,9 @@ class Instruction : public InstructionVariant {
  public:
   Instruction();
   template <AnyInstruction Inst>
-  Instruction(Inst inst);  // NOLINT: implicit by intent; instruction.cc has one for each type
+  Instruction(Inst inst) : Instruction() {  // NOLINT: implicit by intent
+    detail::hold(*this, std::move(inst));
+  }
   Instruction(const Instruction&);
   Instruction(Instruction&&) noexcept;
   Instruction& operator=(const Instruction&);

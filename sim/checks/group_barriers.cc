@@ -120,6 +120,7 @@ void explain_arrivals(const SyncObject& object, Context& context) {
 }
 
 bool too_many_arrivals(const BarrierUseSite& site, std::uint32_t threads, Context& context) {
+  if (context.state.overtaken) return report_overtaken(context);
   const SyncObject& object = context.state.parties.object(site.object);
   context.fail(
       Code::barrier_phase, site.span,
@@ -144,8 +145,10 @@ const PhaseArrival* last_arrival(const SyncObject& object) {
 }
 
 /// An arrival by threads that do not know that the phase before is complete may, in another order,
-/// count for that phase.
+/// count for that phase. After a wait that may be overtaken, the phases of arrivals follow from what
+/// that wait means, so it is the cause.
 bool ambiguous_arrival(const BarrierUseSite& site, std::int64_t known, Context& context) {
+  if (context.state.overtaken) return report_overtaken(context);
   const SyncObject& object = context.state.parties.object(site.object);
   const std::string& name = planned(context, site.object).name;
   context.fail(Code::barrier_phase, site.span,
@@ -329,6 +332,7 @@ bool wait_for_phase(const BarrierUseSite& site, std::uint64_t parity, Context& c
   const std::int64_t phase = (known & 1) == bit ? known : known - 1;
   const PhaseWait* const last = object.last_wait(group);
   if (context.settings.checks.races && last != nullptr && phase <= last->phase) {
+    if (state.overtaken) return report_overtaken(context);
     context.fail(
         Code::barrier_phase, site.span,
         fmt::format(

@@ -10,6 +10,7 @@
 #include "sim/order/group_order.h"
 #include "sim/state/access_record.h"
 #include "sim/state/global_history.h"
+#include "sim/state/product_state.h"
 #include "sim/state/shared_state.h"
 #include "sim/tiles/tile_origin.h"
 
@@ -38,6 +39,7 @@ struct GroupState {
   std::optional<GroupWait> wait;
   std::uint32_t children = 0;  ///< groups inside that have not ended
   GroupCopies copies;          ///< copies by CopyAsync
+  GroupProducts products;      ///< products by DotAsync
 };
 
 /// A wait whose barrier may be a phase further before it looks.
