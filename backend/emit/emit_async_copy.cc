@@ -294,7 +294,7 @@ std::string KernelEmission::tensor_map(const isa::TensorMap& map) const {
     if (parameter.map->map == map) return fmt::format("map{}_", number);
     ++number;
   }
-  TILEVM_CHECK(false, "a tensor map that is no parameter");
+  TILEVM_CHECK(false, "a tensor map that is not a parameter");
   return "";
 }
 

@@ -34,13 +34,13 @@ std::optional<std::string> TensorBox::refused() const {
   const auto alignment = map_.swizzle_bytes == 0 ? 128 : 8 * map_.swizzle_bytes;
   if (at_ % alignment != 0) {
     return fmt::format(
-        "a box of a tensor map is at byte {} of shared memory, which is no multiple "
+        "a box of a tensor map is at byte {} of shared memory, which is not a multiple "
         "of {}",
         at_, alignment);
   }
   if (begin_[0] * map_.element_bytes % unit != 0) {
     return fmt::format(
-        "a box of a tensor map begins at element {}, which is no multiple of 16 "
+        "a box of a tensor map begins at element {}, which is not a multiple of 16 "
         "bytes",
         begin_[0]);
   }

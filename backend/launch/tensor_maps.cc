@@ -24,7 +24,7 @@ Result<MapNumbers> map_numbers(const isa::Kernel& kernel, const CudaKernel& emit
   MapNumbers numbers;
   const auto& parameters = kernel.parameters;
   const auto pointer = std::find(parameters.begin(), parameters.end(), map.pointer);
-  TILEVM_CHECK(pointer != parameters.end(), "a tensor map of what is no parameter");
+  TILEVM_CHECK(pointer != parameters.end(), "a tensor map of what is not a parameter");
   numbers.pointer = static_cast<std::size_t>(pointer - parameters.begin());
   for (const isa::Expr& extent : map.extents) numbers.extents.push_back(value(extent));
   const std::int64_t bytes = map.dtype.bits / 8;

@@ -20,7 +20,7 @@ struct MapNumbers {
                                              const MapOfView& map,
                                              const std::vector<Argument>& arguments);
 
-/// Error (program): a tensor begins at an address that is no multiple of 16 bytes.
+/// Error (program): a tensor begins at an address that is not a multiple of 16 bytes.
 [[nodiscard]] Status check_map_address(const isa::Kernel& kernel, const MapOfView& map,
                                        std::uint64_t address);
 

@@ -59,7 +59,7 @@ bool check_view(const TensorCopy& copy, const GlobalType& view, const CopySlots&
     return refuse(fmt::format("it has rank {}, and maps have rank 1 to 5", view.rank()));
   }
   const auto* strides = view.layout.strides();
-  if (strides == nullptr) return refuse("its layout is no list of strides");
+  if (strides == nullptr) return refuse("its layout is not a list of strides");
   if (strides->back().constant_int() != std::int64_t{1}) {
     return refuse("neighbours of its last dimension are not side by side");
   }

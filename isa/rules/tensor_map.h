@@ -52,8 +52,8 @@ struct TensorMap {
 struct TensorBoxes {
   TensorMap map;
   struct Box {
-    Index start;             ///< its begin in the tile, by dimension of the view
-    std::int64_t bytes = 0;  ///< its begin in the tensor, in bytes, but for the indices below
+    Index start;             ///< first element in the tile, by dimension of the view
+    std::int64_t bytes = 0;  ///< distance from the begin of the tensor, but for the indices below
   };
   std::vector<Box> boxes;
   /// Dimensions of the tensor with an index that is known only at run time, and their strides.

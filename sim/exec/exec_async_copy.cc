@@ -112,7 +112,7 @@ bool check_box(const GlobalAccess& access, const TileOrigin& origin, bool stores
   refuse_box(
       access,
       fmt::format("`{}` reaches past the end of the last dimension of `{}`, whose extent of {} "
-                  "is no multiple of 16 bytes: hardware writes up to the next one",
+                  "is not a multiple of 16 bytes: hardware writes up to the next one",
                   access.mnemonic, access.view_name, last),
       context);
   add_note(context.fault->diagnostic,
