@@ -85,6 +85,7 @@ void KernelEmission::add_parameters() {
     result_.parameters.push_back(
         {CudaParameter::Role::workspace, workspace.var, {}, workspace.bytes, workspace.zeroed});
   }
+  add_tensor_maps();
   if (!info().prints.empty()) {
     result_.parameters.push_back({CudaParameter::Role::prints, {}, {}, 0});
   }
@@ -98,6 +99,7 @@ std::string KernelEmission::parameter_name(const CudaParameter& parameter) const
   if (parameter.role == CudaParameter::Role::prints) return "prints_";
   if (parameter.role == CudaParameter::Role::assertions) return "assertions_";
   if (parameter.role == CudaParameter::Role::probes) return "probes_";
+  if (parameter.role == CudaParameter::Role::tensor_map) return tensor_map(parameter.map->map);
   const bool hidden = parameter.role == CudaParameter::Role::workspace;
   return hidden ? workspace(parameter.var) : name(parameter.var);
 }
@@ -105,10 +107,11 @@ std::string KernelEmission::parameter_name(const CudaParameter& parameter) const
 std::string KernelEmission::signature() const {
   std::string parameters;
   for (const CudaParameter& parameter : result_.parameters) {
-    const bool scalar = parameter.role == CudaParameter::Role::scalar;
+    std::string type = "tv::u8*";
+    if (parameter.role == CudaParameter::Role::scalar) type = scalar_type(parameter.scalar);
+    if (parameter.role == CudaParameter::Role::tensor_map) type = "TV_MAP_PARAMETER";
     parameters +=
-        fmt::format("{}{} {}", parameters.empty() ? "" : ", ",
-                    scalar ? scalar_type(parameter.scalar) : "tv::u8*", parameter_name(parameter));
+        fmt::format("{}{} {}", parameters.empty() ? "" : ", ", type, parameter_name(parameter));
   }
   // Registers that groups give back and take are those of the launch, whose bound says how many.
   const bool bounded = kernel_.resident > 1 || info().launch_registers > 0;

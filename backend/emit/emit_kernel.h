@@ -81,6 +81,8 @@ class KernelEmission {
   std::string mma_function(const isa::MmaShape& shape);
   /// That of an instruction of warp groups.
   std::string wgmma_function(const WgmmaUse& use);
+  /// The parameter that is a tensor map.
+  [[nodiscard]] std::string tensor_map(const isa::TensorMap& map) const;
   /// The parameter with the memory of a workspace.
   [[nodiscard]] const std::string& workspace(isa::VarId var) const;
 
@@ -109,6 +111,7 @@ class KernelEmission {
 
  private:
   void add_parameters();
+  void add_tensor_maps();
   [[nodiscard]] std::string parameter_name(const CudaParameter& parameter) const;
   [[nodiscard]] std::string signature() const;
   void declare_hoisted();

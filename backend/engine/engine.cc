@@ -10,8 +10,10 @@
 #include <fmt/format.h>
 
 #include "backend/compile/kernel_cache.h"
+#include "backend/driver/tensor_map.h"
 #include "backend/launch/print_buffer.h"
 #include "backend/launch/probe_buffer.h"
+#include "backend/launch/tensor_maps.h"
 
 namespace tilevm::backend {
 namespace {
@@ -84,6 +86,47 @@ Status add_workspaces(const CudaKernel& emitted, const Workspaces& workspaces, c
       if (Status filled = workspace.fill(0, stream); !filled) return filled;
     }
     bound.add(workspace);
+  }
+  return Done{};
+}
+
+cuda::TensorMapType map_type(const isa::DType& dtype) {
+  if (dtype == isa::f16) return cuda::map_f16;
+  if (dtype == isa::bf16) return cuda::map_bf16;
+  if (dtype == isa::f32) return cuda::map_f32;
+  switch (dtype.bits) {
+    case 8:
+      return cuda::map_u8;
+    case 16:
+      return cuda::map_u16;
+    case 32:
+      return cuda::map_u32;
+    default:
+      return cuda::map_u64;
+  }
+}
+
+/// Binds the tensor maps that follow the workspaces.
+Status add_tensor_maps(const Device& device, const isa::Kernel& kernel, const CudaKernel& emitted,
+                       const std::vector<Argument>& arguments, const Addresses& buffers,
+                       LaunchArguments& bound) {
+  for (const CudaParameter& parameter : emitted.parameters) {
+    if (parameter.role != CudaParameter::Role::tensor_map) continue;
+    const MapOfView& map = *parameter.map;
+    const Result<MapNumbers> numbers = map_numbers(kernel, emitted, map, arguments);
+    if (!numbers) return numbers.error();
+    MapEncoding encoding;
+    encoding.type = map_type(map.dtype);
+    encoding.address = buffers[at(std::get<int>(arguments[numbers->pointer]))];
+    if (Status fits = check_map_address(kernel, map, encoding.address); !fits) return fits;
+    encoding.extents.assign(numbers->extents.rbegin(), numbers->extents.rend());
+    encoding.strides.assign(numbers->strides.rbegin(), numbers->strides.rend());
+    encoding.box.assign(map.map.box.rbegin(), map.map.box.rend());
+    encoding.swizzle_bytes = static_cast<int>(map.map.swizzle_bytes);
+    encoding.fill_nan = map.map.fill_nan;
+    Result<std::vector<std::uint64_t>> words = encode_map(device, encoding);
+    if (!words) return words.error();
+    bound.add_words(*std::move(words));
   }
   return Done{};
 }
@@ -320,6 +363,10 @@ Status CudaEngine::put(const LoadedProgram& program, int kernel,
   Result<LaunchArguments> bound = bind_tensors(definition, emitted, arguments, buffers);
   if (!bound) return bound.error();
   if (Status added = add_workspaces(emitted, workspaces, stream, *bound); !added) return added;
+  if (Status added = add_tensor_maps(device_, definition, emitted, arguments, buffers, *bound);
+      !added) {
+    return added;
+  }
   if (hidden.prints != nullptr) bound->add(*hidden.prints);
   if (emitted.has_assertions()) bound->add(cache_->assertions->address());
   if (hidden.probes != nullptr) bound->add(*hidden.probes);

@@ -153,6 +153,15 @@ void explain_order(const GroupRace& race, Context& context) {
   const std::uint16_t mine = context.state.group, other = race.earlier.group;
   const std::string other_name = named_group(context, other).name;
   if (is_product(race.earlier)) return explain_product_order(race, context);
+  const bool is_counted = race.earlier.is_chain() && race.earlier.kind == AccessKind::write &&
+                          race.earlier.segment.party.proxy == isa::Proxy::async;
+  if (is_counted) {
+    add_note(diagnostic,
+             fmt::format("before it {} must wait for the phase of the barrier that counts the "
+                         "copy's bytes, or hear by a barrier of others who have waited",
+                         named_group(context, mine).name));
+    return;
+  }
   if (race.earlier.is_chain()) {
     add_note(
         diagnostic,

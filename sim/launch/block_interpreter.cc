@@ -204,7 +204,7 @@ bool BlockInterpreter::emit_trace(const PlanOp& record) {
   const bool loop_ended = record.kind == PlanOp::Kind::loop_next && state_.next == record.target;
   if (loop_ended || (record.mnemonic.empty() && record.written.empty())) return true;
   const Trace& trace = *context_.settings.observers.trace;
-  TraceEvent event{state_.block, state_.steps, record.span, record.mnemonic, {}, {}};
+  TraceEvent event{state_.block, state_.steps, record.span, record.mnemonic, state_.group, {}, {}};
   if (trace.values) show_values(record.written, state_, event);
   if (trace.tell(event)) return true;
   state_.traced = false;

@@ -98,6 +98,8 @@ void start_groups(const Plan& plan, BlockState& state) {
   state.accesses_to_prune = 0;
   state.global_accesses.clear();
   state.global_to_prune = 0;
+  state.tensor_stores.clear();
+  state.begun.reset();
   state.overtaken.reset();
   state.group = 0;
   state.parties = {};

@@ -49,6 +49,16 @@ struct OvertakenWait {
   Span completed{};  ///< what completes the phase after the one that it waits for
 };
 
+/// The copies to global memory that a thread began by tensor maps, in commit groups.
+struct TensorStores {
+  std::uint32_t thread = 0;   ///< number of the thread in the block
+  std::uint32_t groups = 0;   ///< number of commit groups
+  bool is_open = false;       ///< copies have begun since the last commit
+  std::uint32_t read = 0;     ///< so many groups have read their sources
+  std::uint32_t written = 0;  ///< so many have written global memory
+  Span last{};                ///< place of the last copy
+};
+
 /// An access to shared memory that later ones are compared with.
 struct GroupAccess {
   const SharedAccess* access = nullptr;

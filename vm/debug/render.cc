@@ -30,10 +30,11 @@ std::string written_text(const Written& written) {
 }
 
 std::string change_text(const sim::debug::WatchChange& change, Format format) {
-  std::string text =
-      fmt::format("{}: [{}] was {}, is {}", change.text, fmt::join(change.index, ", "),
-                  element_text(change.dtype, change.before, format),
-                  element_text(change.dtype, change.after, format));
+  std::string text = change.index.empty()
+                         ? change.text
+                         : fmt::format("{}: [{}]", change.text, fmt::join(change.index, ", "));
+  text += fmt::format(" was {}, is {}", element_text(change.dtype, change.before, format),
+                      element_text(change.dtype, change.after, format));
   if (change.changed > 1) {
     text += fmt::format("; {} of {} elements changed", change.changed, change.elements);
   }

