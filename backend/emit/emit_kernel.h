@@ -130,7 +130,8 @@ class KernelEmission {
   void write(const MachineBranch& branch, const isa::IfStmt& stmt);
   void write(const isa::ScalarStmt& stmt);
   void write(const MachineFork& machine_fork, const isa::ForkStmt& fork);
-  void write_group(const isa::ForkStmt& fork, Span span, const MachineBlock& body);
+  [[nodiscard]] std::string warp_test() const;
+  void write_group(const isa::ForkStmt& fork, const MachineBlock& body);
   void set_registers(const isa::ThreadGroup& group, bool begins);
   void begin_exchanges();
   void write(const isa::BreakStmt&);

@@ -36,9 +36,10 @@ class Ring {
   }
 
   void make() {
-    dtype_ = builder_.some_type();
-    while (!isa::is_defined(isa::BinaryOp::add, dtype_)) dtype_ = builder_.some_type();
     shape_ = random_shape(draw_, 2, most_elements);
+    do {
+      dtype_ = builder_.some_type();
+    } while (!isa::is_defined(isa::BinaryOp::add, dtype_) || !has_whole_bytes());
     isa::Shape stages = shape_;
     stages.insert(stages.begin(), stages_);
     buffer_ = builder_.add_first(isa::AllocateShared{dtype_, {stages}, {}});
@@ -59,6 +60,12 @@ class Ring {
   }
 
  private:
+  /// Stages of one tensor share no byte, which threads would store to with no order in between.
+  [[nodiscard]] bool has_whole_bytes() const {
+    std::int64_t bits = dtype_.bits;
+    for (const std::int64_t extent : shape_) bits *= extent;
+    return bits % 8 == 0;
+  }
   std::optional<isa::ScalarOperand> stages_slot() const {
     return stages_ == 1 ? std::nullopt : std::optional(integer(stages_));
   }
