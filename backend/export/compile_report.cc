@@ -34,8 +34,9 @@ struct MultiprocessorLimits {
 };
 
 MultiprocessorLimits multiprocessor_limits(const isa::Target& target) {
-  if (target.sm == 80 || target.sm == 90 || target.sm == 100) return {2048, 32};
-  return {1536, target.sm == 86 ? 16 : 24};
+  const int major = target.sm / 10;
+  if (target.sm == 80 || major == 9 || major == 10) return {2048, 32};
+  return {1536, target.sm == 86 || target.sm == 88 ? 16 : 24};
 }
 
 std::int64_t rounded_up(std::int64_t value, std::int64_t multiple) {

@@ -185,6 +185,15 @@ std::string later_targets(const DType& a, const DType& b, const DType& accumulat
   return fmt::format(" (sm_{} and later do)", first);
 }
 
+/// " (sm_89 does)", if a target has a sparse instruction for the types.
+std::string target_with_sparse(const DType& a, const DType& b, const DType& accumulator) {
+  for (const Target& target : known_targets()) {
+    if (sparse_mma_shapes(target, a, b, accumulator).empty()) continue;
+    return fmt::format(" ({} does)", to_string(target));
+  }
+  return "";
+}
+
 /// What computes a product with scales of a type where there is no instruction for it.
 std::string_view exact_product_words(const DType& scale) {
   if (scale == f7e4m3u) {
@@ -232,8 +241,9 @@ DotMismatch explain_sparse_mismatch(const RegisterType& a, const RegisterType& p
   const auto shapes = sparse_mma_shapes(target, a.dtype, b.dtype, c.dtype);
   if (shapes.empty()) {
     mismatch.reason =
-        fmt::format("no sparse tensor-core instruction of {} computes {} x {} + {}",
-                    to_string(target), to_string(a.dtype), to_string(b.dtype), to_string(c.dtype));
+        fmt::format("no sparse tensor-core instruction of {} computes {} x {} + {}{}",
+                    to_string(target), to_string(a.dtype), to_string(b.dtype), to_string(c.dtype),
+                    target_with_sparse(a.dtype, b.dtype, c.dtype));
     mismatch.suggestions = {
         fmt::format("{} computes {} with `DotSparse`; convert with `Cast` first", to_string(target),
                     list_sparse_mma_types(target))};
@@ -261,7 +271,8 @@ DotMismatch explain_scaled_mismatch(const ScaledOperands& scaled, const Target& 
         "no block-scaled tensor-core instruction of {} computes {} x {} + {} with scales of {}",
         to_string(target), to_string(a.dtype), to_string(b.dtype), to_string(c.dtype),
         to_string(a_scales.dtype));
-    mismatch.suggestions = {fmt::format("sm_120a computes {}", list_scaled_mma_types()),
+    mismatch.suggestions = {fmt::format("sm_120a, sm_121a and their family sm_120f compute {}",
+                                        list_scaled_mma_types()),
                             std::string(exact_product_words(a_scales.dtype))};
     return mismatch;
   }

@@ -202,19 +202,24 @@ std::vector<const MmaShape*> matching(const std::vector<MmaShape>& shapes, const
   std::vector<const MmaShape*> found;
   for (const MmaShape& shape : shapes) {
     if (shape.a == a && shape.b == b && shape.accumulator == accumulator &&
-        shape.min_sm <= target.sm) {
+        shape.min_sm <= target.sm && mma_rule(target, shape)) {
       found.push_back(&shape);
     }
   }
   return found;
 }
 
-std::string list_types(const std::vector<ShapeClass>& classes, const Target& target) {
+std::string list_types(const std::vector<ShapeClass>& classes, const Target& target, bool sparse) {
   std::string list;
   for (const ShapeClass& row : classes) {
     const bool here = std::any_of(row.extents.begin(), row.extents.end(),
                                   [&](const Extents& e) { return e.min_sm <= target.sm; });
-    if (here) list += (list.empty() ? "" : ", ") + std::string(row.words);
+    const MmaClass first{.target = target,
+                         .a = row.operands.front(),
+                         .b = row.operands.front(),
+                         .accumulator = row.accumulators.front(),
+                         .sparse = sparse};
+    if (here && mma_rule(first)) list += (list.empty() ? "" : ", ") + std::string(row.words);
   }
   return list;
 }
@@ -281,10 +286,12 @@ int products_per_scale(const DType& scale) {
   return scale == f7e4m3u ? 16 : 0;
 }
 
-std::string list_mma_types(const Target& target) { return list_types(dense_classes(), target); }
+std::string list_mma_types(const Target& target) {
+  return list_types(dense_classes(), target, false);
+}
 
 std::string list_sparse_mma_types(const Target& target) {
-  return list_types(sparse_classes(), target);
+  return list_types(sparse_classes(), target, true);
 }
 
 RegisterLayout single_places_layout(const MmaShape& shape) {

@@ -49,7 +49,7 @@ MmaShape make_wgmma_shape(std::int64_t n, const DType& a, const DType& b,
       accumulator,
       fragment_of({spatial({warps, 1}), column_local({2, 2}), spatial({8, 4}), local({1, e})}),
       {},
-      product(
+      fragment_of(
           {spatial({warps, 1}), local({1, n / 8}), local({2, 1}), spatial({8, 4}), local({1, 2})}),
       90};
   shape.family = MmaFamily::wgmma;

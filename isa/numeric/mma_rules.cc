@@ -91,6 +91,22 @@ Source source_of_mma(Generation g) {
   return {Evidence::claimed, "claimed by MMA-Sim; the exponent floor is taken from sm_90"};
 }
 
+/// The source of an architecture of which nobody published results: the rule is that of the
+/// generation's other one.
+std::optional<Source> source_of_unknown(const Target& target) {
+  switch (modelled_after(target.sm) == target.sm ? 0 : target.sm) {
+    case 0:
+      return std::nullopt;
+    case 88:
+      return Source{Evidence::claimed, "taken from sm_80: no results of sm_88 are published"};
+    case 121:
+      return Source{Evidence::claimed, "taken from sm_120: no results of sm_121 are published"};
+    default:
+      return Source{Evidence::claimed,
+                    "taken from sm_100: no results of sm_103, sm_107 and sm_110 are published"};
+  }
+}
+
 Source source_of_wgmma() {
   return {Evidence::measured,
           "random operands on an H100, of every type and mix, dense and sparse, from shared memory "
@@ -99,7 +115,7 @@ Source source_of_wgmma() {
 
 Source source_of_sparse(const MmaClass& each, Generation g) {
   if (each.family == MmaFamily::wgmma) return source_of_wgmma();
-  if (each.family == MmaFamily::mma && g == Generation::hopper && each.a != tf32) {
+  if (each.family == MmaFamily::mma && g == Generation::hopper) {
     return {Evidence::measured,
             "random operands on an H100 and probes of an H200: a block holds as many stored "
             "products as the dense instruction's"};
@@ -110,6 +126,7 @@ Source source_of_sparse(const MmaClass& each, Generation g) {
 }
 
 Source source_of(const MmaClass& each, Generation g) {
+  if (const auto unknown = source_of_unknown(each.target)) return *unknown;
   if (each.sparse) return source_of_sparse(each, g);
   if (each.family == MmaFamily::wgmma) return source_of_wgmma();
   if (each.scaling != MmaScaling::none && each.scaling != MmaScaling::mxf8f6f4) {
@@ -179,13 +196,20 @@ MmaRule narrow_adder(MmaRule rule, int block) {
   return rule;
 }
 
+/// mma.sp of floats of 8 bits and fewer with an accumulator of f16 is new with sm_120a and sm_120f.
+bool lacks_f16_sums(const MmaClass& each, Generation g) {
+  return each.family == MmaFamily::mma && each.sparse && each.accumulator == f16 &&
+         !(g == Generation::blackwell_consumer && has_suffix(each.target));
+}
+
 std::optional<MmaRule> f8f6f4_rule(const MmaClass& each, Generation g, MmaRule rule) {
+  if (lacks_f16_sums(each, g)) return std::nullopt;
   const bool all_fp8 = is_fp8(each.a) && is_fp8(each.b);
   if (each.family == MmaFamily::wgmma) {
     return all_fp8 ? std::optional(narrow_adder(rule, 32)) : std::nullopt;
   }
   const bool is_native = each.family == MmaFamily::tcgen05 || g == Generation::blackwell_consumer;
-  if (is_native && (all_fp8 || each.family == MmaFamily::tcgen05 || each.target.feature)) {
+  if (is_native && (all_fp8 || each.family == MmaFamily::tcgen05 || has_suffix(each.target))) {
     rule.block = 32;
     return rule;
   }
@@ -195,10 +219,10 @@ std::optional<MmaRule> f8f6f4_rule(const MmaClass& each, Generation g, MmaRule r
   return rule;
 }
 
-bool takes_scales(const MmaClass& each) {
+bool takes_scales(const MmaClass& each, Generation g) {
   switch (each.family) {
     case MmaFamily::mma:
-      return compile_target(each.target) == Target{120, true};
+      return g == Generation::blackwell_consumer && has_suffix(each.target);
     case MmaFamily::wgmma:
       return false;
     case MmaFamily::tcgen05:
@@ -207,8 +231,8 @@ bool takes_scales(const MmaClass& each) {
   TILEVM_NO_ENUMERATOR();
 }
 
-std::optional<MmaRule> scaled_rule(const MmaClass& each, MmaRule rule) {
-  if (!takes_scales(each) || each.sparse || each.accumulator != f32) return std::nullopt;
+std::optional<MmaRule> scaled_rule(const MmaClass& each, Generation g, MmaRule rule) {
+  if (!takes_scales(each, g) || each.sparse || each.accumulator != f32) return std::nullopt;
   rule.scaling = each.scaling;
   if (each.scaling == MmaScaling::mxf8f6f4) {
     if (!is_f8f6f4(each.a) || !is_f8f6f4(each.b)) return std::nullopt;
@@ -225,7 +249,7 @@ std::optional<MmaRule> scaled_rule(const MmaClass& each, MmaRule rule) {
 std::optional<MmaRule> float_rule(const MmaClass& each, Generation g) {
   const bool f16_result = each.accumulator == f16;
   MmaRule rule = f16_rule(g, f16_result);
-  if (each.scaling != MmaScaling::none) return scaled_rule(each, rule);
+  if (each.scaling != MmaScaling::none) return scaled_rule(each, g, rule);
   if (is_f8f6f4(each.a) && is_f8f6f4(each.b)) return f8f6f4_rule(each, g, rule);
   if (each.a != each.b) return std::nullopt;
   if (each.a == f16) return rule;
@@ -246,8 +270,8 @@ bool takes_integers(const MmaClass& each) {
       return both(8) || both(4) || (are_bits && !each.sparse);
     case MmaFamily::wgmma:
       return both(8) || (are_bits && !each.sparse);
-    case MmaFamily::tcgen05:
-      return both(8);
+    case MmaFamily::tcgen05:  // no code of a family has kind::i8
+      return both(8) && !each.target.family && (each.target.sm == 100 || each.target.sm == 110);
   }
   TILEVM_NO_ENUMERATOR();
 }
@@ -280,9 +304,9 @@ bool has_family(const MmaClass& each, Generation g) {
     case MmaFamily::mma:
       return !each.sparse || g >= Generation::ampere;
     case MmaFamily::wgmma:
-      return native == Target{90, true};
+      return g == Generation::hopper && has_suffix(native);
     case MmaFamily::tcgen05:
-      return native == Target{100, true};
+      return g == Generation::blackwell && has_suffix(native);
   }
   TILEVM_NO_ENUMERATOR();
 }

@@ -56,7 +56,7 @@ enum class Evidence : std::uint8_t {
 enum class MmaFamily : std::uint8_t {
   mma,      ///< `mma.sync`, of a warp
   wgmma,    ///< `wgmma.mma_async`, of a warp group (sm_90a)
-  tcgen05,  ///< `tcgen05.mma`, on tensor memory (sm_100a)
+  tcgen05,  ///< `tcgen05.mma`, on tensor memory (sm_100a, sm_103a, sm_107a, sm_110a)
 };
 
 /// Block scaling, by the names of PTX: products side by side along k share a scale of a and one of

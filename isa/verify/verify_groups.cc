@@ -380,11 +380,12 @@ class GroupVerifier {
 
   void check_registers_of(const ThreadGroup& each) {
     const std::int64_t wanted = *each.registers;
-    if (target_.sm != 90 && target_.sm / 10 != 10 && target_.sm / 10 != 12) {
+    if (!has_suffix(compile_target(target_))) {
       error(
           Code::not_supported, each.span,
-          fmt::format("`registers=` needs sm_90a or later (setmaxnreg); the target is {}: leave it "
-                      "out",
+          fmt::format("`registers=` needs setmaxnreg, which sm_90a has, and of later targets those "
+                      "with a suffix, such as sm_120a; the target is {}: take one of those, or "
+                      "leave it out",
                       to_string(target_)));
     }
     if (wanted < min_group_registers || wanted > max_group_registers ||

@@ -41,7 +41,8 @@ void add_program(CLI::App* app, ProgramOptions& options, const std::string& targ
   add_device_program(app, options);
   app->add_option(
          "--target", options.target,
-         "the architecture: sm_80 sm_86 sm_89 sm_90 sm_90a sm_100 sm_100a sm_120 ...; " + target)
+         "the architecture: sm_80 sm_89 sm_90a sm_100a sm_103a sm_110a sm_120a sm_100f ...; " +
+             target)
       ->type_name("TARGET");
 }
 

@@ -78,7 +78,7 @@ std::string architecture(const std::vector<MmaClass>& classes) {
   const Target target = classes.front().target;
   const bool needs_suffix = std::any_of(classes.begin(), classes.end(), [&](const MmaClass& each) {
     MmaClass plain = each;
-    plain.target.feature = false;
+    plain.target = {each.target.sm, false};
     return each.family != isa::MmaFamily::mma || !mma_rule(plain);
   });
   return to_string(Target{target.sm, needs_suffix});

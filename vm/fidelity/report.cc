@@ -39,6 +39,9 @@ blocks of each case are kept, and a test repeats them without a GPU (`unit/vm/fi
 - *modelled [n]*: modelled, not verified on hardware. The sources [n] are below the tables.
 - *differs*: a run found outputs that are not equal.
 
+No results of sm_88, sm_103, sm_107, sm_110 and sm_121 are published. What is *modelled*, *published* or *verified* of sm_80, sm_100 and
+sm_120 is only *modelled* of sm_88, of sm_103, sm_107 and sm_110, and of sm_121 ([targets](../reference/targets.md)).
+
 )";
 
 /// Types that a table shows in one column or row.
@@ -135,6 +138,7 @@ class Report {
   static std::vector<int> architectures() {
     std::vector<int> all;
     for (const isa::Target& target : isa::known_targets()) {
+      if (isa::modelled_after(target.sm) != target.sm) continue;  // the opening says so
       if (all.empty() || all.back() != target.sm) all.push_back(target.sm);
     }
     return all;
@@ -175,7 +179,7 @@ class Report {
     if (each.operands[0].type.is_bipolar()) return "standard";
     const std::size_t count = each.operands.size();
     const auto rule =
-        isa::mma_rule({.target = {sm, false},
+        isa::mma_rule({.target = isa::fullest_target(sm),
                        .a = each.operands[0].type,
                        .b = each.operands[count - 2].type,
                        .accumulator = each.operands[count - 1].type,

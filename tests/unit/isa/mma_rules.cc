@@ -87,6 +87,35 @@ TEST_CASE("the feature suffix does not change the arithmetic; every target has f
   }
 }
 
+TEST_CASE("what a suffix adds, as ptxas 13.5 says (docs/reference/targets.md)") {
+  const auto has = [](const Target& target, const DType& type, const DType& accumulator,
+                      MmaFamily family, bool sparse, MmaScaling scaling = MmaScaling::none) {
+    return mma_rule(MmaClass{target, type, type, accumulator, family, sparse, scaling}).has_value();
+  };
+  for (const Target& target : known_targets()) {
+    CAPTURE(to_string(target));
+    const bool consumer = target.sm == 120 || target.sm == 121,
+               tensor_memory = target.sm >= 100 && target.sm <= 110;
+    const bool suffix = has_suffix(target);
+    CHECK(has(target, f8e4m3, f16, MmaFamily::mma, true) == (consumer && suffix));
+    CHECK(has(target, small_float(2, 1), f32, MmaFamily::mma, false) == (consumer && suffix));
+    CHECK(has(target, small_float(2, 1), f32, MmaFamily::mma, false, MmaScaling::mxf4) ==
+          (consumer && suffix));
+    CHECK(has(target, f16, f32, MmaFamily::wgmma, false) == (target.sm == 90));
+    CHECK(has(target, f16, f32, MmaFamily::tcgen05, false) == tensor_memory);
+    CHECK(has(target, i8, i32, MmaFamily::tcgen05, false) ==
+          ((target.sm == 100 || target.sm == 110) && !target.family));
+  }
+}
+
+TEST_CASE("the rule of an architecture of which no results are published is only claimed") {
+  for (const int sm : {88, 103, 107, 110, 121}) {
+    CAPTURE(sm);
+    CHECK(mma_rule({sm, false}, f16, f16, f32)->evidence == Evidence::claimed);
+  }
+  CHECK(mma_rule({100, false}, f16, f16, f32)->evidence == Evidence::published);
+}
+
 TEST_CASE("what architectures before sm_80 have") {
   for (const int sm : {70, 75}) {
     CHECK(mma_rule({sm, false}, f16, f16, f16));

@@ -11,18 +11,19 @@ using namespace tilevm::vm;
 using Kind = HazardVerdict::Kind;
 
 TEST_CASE("a run with all checks, whose blocks do not order themselves, is clean") {
-  CHECK(hazard_verdict_of("sim", {}, {}, std::nullopt).kind == Kind::clean);
-  CHECK(to_json(hazard_verdict_of("sim", {}, {}, std::nullopt)).text() == R"({"is": "clean"})");
+  CHECK(hazard_verdict_of("sim", {}, RunReport(), std::nullopt).kind == Kind::clean);
+  CHECK(to_json(hazard_verdict_of("sim", {}, RunReport(), std::nullopt)).text() ==
+        R"({"is": "clean"})");
 }
 
 TEST_CASE("whatever was not looked at makes a verdict incomplete, and says so") {
   sim::Checks checks;
   checks.races = checks.in_flight = false;
-  const HazardVerdict off = hazard_verdict_of("sim", checks, {}, std::nullopt);
+  const HazardVerdict off = hazard_verdict_of("sim", checks, RunReport(), std::nullopt);
   CHECK(off.kind == Kind::incomplete);
   CHECK(off.reason == "without the checks `races`, `in_flight`");
 
-  const HazardVerdict other = hazard_verdict_of("cuda", {}, {}, std::nullopt);
+  const HazardVerdict other = hazard_verdict_of("cuda", {}, RunReport(), std::nullopt);
   CHECK(other.kind == Kind::incomplete);
   CHECK(other.reason == "the engine cuda does not look for hazards; `--engine sim` does");
 
@@ -32,7 +33,7 @@ TEST_CASE("whatever was not looked at makes a verdict incomplete, and says so") 
         "blocks order themselves, and one order was run");
 
   const Failure limit = Error{ErrorKind::limit, "not enough memory"};
-  const HazardVerdict ended = hazard_verdict_of("sim", {}, {}, limit);
+  const HazardVerdict ended = hazard_verdict_of("sim", {}, RunReport(), limit);
   CHECK(ended.kind == Kind::incomplete);
   CHECK(ended.reason == "not enough memory");
 }
