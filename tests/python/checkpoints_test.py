@@ -17,8 +17,9 @@ import numpy
 
 import tilevm
 from tilevm.checkpoints import CheckpointError, load_checkpoint, pack_checkpoint, unpacked
-from tilevm.checkpoints._bits import pack_rows, repacked, stream, unpack_rows, whole_stream, words_by_column, words_by_row
+from tilevm.checkpoints._bits import repacked, stream, whole_stream, words_by_column, words_by_row
 from tilevm.checkpoints._gguf import BLOCKS
+from tilevm.checkpoints._packed_rows import pack_rows, unpack_rows
 from tilevm.checkpoints._numbers import of_bf16, to_bf16
 
 KEPT = package.ROOT / "tests" / "data" / "checkpoints"

@@ -12,8 +12,9 @@ from __future__ import annotations
 
 from typing import Any, Callable
 
-from ._bits import CHUNK, decoded, in_parallel, numpy_bytes, pack_rows, packed_codes, repacked, unpack_rows, whole_stream, words_by_column
+from ._bits import CHUNK, decoded, in_parallel, numpy_bytes, repacked, whole_stream, words_by_column
 from ._errors import CheckpointError
+from ._packed_rows import pack_rows, packed_codes, unpack_rows
 from ._weight import PackedWeight
 
 Read = Callable[[str], tuple[Any, str]]  # an array of the module, and its type in the file

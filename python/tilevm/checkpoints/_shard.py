@@ -12,10 +12,10 @@ import pathlib
 import re
 from typing import Any, Optional
 
-from ._bits import packed_codes
 from ._checkpoint import load_checkpoint
 from ._errors import CheckpointError
 from ._pack import ROOM, _done, _parts, _source_of, facts_of, file_name, packed_tensors
+from ._packed_rows import packed_codes
 from ._safetensors import Writer, write_text
 from ._weight import PackedWeight
 

@@ -14,9 +14,9 @@ from __future__ import annotations
 import dataclasses
 from typing import Any, Optional
 
-from ._bits import unpack_rows
 from ._errors import CheckpointError
 from ._numbers import of_bf16, rounded_to, values_of_codes
+from ._packed_rows import unpack_rows
 
 # The arrays of which each form makes s.
 FORMS = {"plain": ("scale",), "super": ("scale", "subscale"), "global": ("scale", "subscale"),
