@@ -218,7 +218,7 @@ struct OutsideUse {
 enum class OrdersRun : std::uint8_t {
   alike,  ///< blocks do not order themselves, so that one order shows what any does
   some,   ///< blocks order themselves, and several orders were run
-  one,    ///< they do, and the launch or its memory is too large for more than one
+  one,    ///< blocks order themselves, and the launch is too large for more than one order
 };
 
 struct Report {

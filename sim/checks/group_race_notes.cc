@@ -6,7 +6,6 @@
 #include <string>
 
 #include "sim/access/access_reports.h"
-#include "sim/checks/group_races.h"
 #include "sim/checks/product_checks.h"
 #include "sim/checks/shared_races.h"
 

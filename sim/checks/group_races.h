@@ -12,9 +12,6 @@
 
 namespace tilevm::sim {
 
-/// Chains of a group whose segments are its commit groups. Other chains are numbered from 1 on.
-inline constexpr std::uint32_t copies_chain = 0xffffffff, products_chain = 0xfffffffe;
-
 /// An access that goes on after its instruction.
 struct AsyncAccess {
   Segment segment;  ///< segment of its chain (GroupOrder::chain)

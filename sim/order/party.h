@@ -36,6 +36,9 @@ struct Party {
   }
 };
 
+/// Chains of a group whose segments are its commit groups. Other chains are numbered from 1 on.
+inline constexpr std::uint32_t copies_chain = 0xffffffff, products_chain = 0xfffffffe;
+
 /// A part of a party's work between two instructions that order parties.
 struct Segment {
   Party party;

@@ -12,7 +12,7 @@ namespace tilevm::vm::fidelity {
 extern const std::string_view embedded_page;
 
 struct PageTable {
-  std::string title;               ///< that of its section: "Dot"
+  std::string title;               ///< title of its section: "Dot"
   std::vector<std::string> heads;  ///< heads of the columns: "types", "sm_80"
   std::vector<std::vector<std::string>> rows;
 };

@@ -79,7 +79,7 @@ class TimelineRecorder {
   /// What one group of warps has in flight of one kind.
   struct InFlight {
     std::vector<Flight> committed;  ///< the oldest first
-    Flight uncommitted;             ///< of a count of 0: none
+    Flight uncommitted;             ///< a count of 0 is none
   };
   struct Recording {
     BlockTimeline timeline;

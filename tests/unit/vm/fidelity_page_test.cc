@@ -11,7 +11,7 @@ using namespace tilevm::vm;
 using namespace tilevm::vm::fidelity;
 
 constexpr std::string_view page =
-    "# Fidelity\n\nwords | that are no table\n\n## Dot\n\n"
+    "# Fidelity\n\na | in words\n\n## Dot\n\n"
     "| types | sm_80 | sm_90 |\n|---|---|---|\n"
     "| `f16` + `f32` | published [1] | verified, 20 |\n| `i8` | standard | standard |\n\n"
     "- [1]: results of an A100\n\n## Cast\n\n| from | `f16` |\n|---|---|\n| `u8` | 1,024 |\n";
