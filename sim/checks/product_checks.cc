@@ -88,10 +88,6 @@ bool has_no_observer(const Context& context) {
   return context.settings.observers.needed == nullptr;
 }
 
-bool is_known_as_needed(std::uint32_t statement, const Context& context) {
-  return context.settings.observers.needed[statement].load(std::memory_order_relaxed);
-}
-
 void mark_wait_needed(std::uint32_t statement, Context& context) {
   context.settings.observers.needed[statement].store(true, std::memory_order_relaxed);
   std::erase_if(context.state.products.unwaited,
@@ -334,7 +330,8 @@ void note_retired(const PendingProduct& product, std::uint32_t wait, Context& co
   if (context.settings.has_parties()) return;  // complete_products tells the parties
   for_each_operand(product, context,
                    [&](const ResolvedAccess& operand) { note_product_read(operand, context); });
-  if (has_no_observer(context) || is_known_as_needed(wait, context)) return;
+  const auto* const needed = context.settings.observers.needed;
+  if (needed == nullptr || needed[wait].load(std::memory_order_relaxed)) return;
   auto& unwaited = context.state.products.unwaited;
   unwaited.push_back({product, wait});
   if (unwaited.size() > most_unwaited) mark_wait_needed(wait, context);
