@@ -25,7 +25,7 @@ else:
     assert packed.shape[1] == 7 and other == 191
 EOF
 python3 -m venv "$folder/venv"
-"$folder/venv/bin/pip" install -q torch==2.15.0 transformers==5.24.0 compressed-tensors==0.17.0 numpy==2.4.6
+"$folder/venv/bin/pip" install -q torch==2.15.0 transformers==5.24.0 compressed-tensors==0.17.0 numpy==2.4.6 psutil==7.2.2
 "$folder/venv/bin/python" "$folder/codes.py" write "$folder/old.pt"
 "$folder/venv/bin/pip" install -q compressed-tensors==0.20.0
 "$folder/venv/bin/python" "$folder/codes.py" read "$folder/old.pt"

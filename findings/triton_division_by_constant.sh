@@ -1,9 +1,9 @@
 #!/bin/sh
-# Triton 3.9.0: `x / 127.0` is compiled to a product with an approximate reciprocal (div.approx of 1
-# by 127, then mul), `x / d` with the same number as an argument to div.full.
+# Triton 3.9.0: `x / 255.0` becomes a product with div.approx of 1 by 255, `x / d` a div.full.
 #
-# The two differ in the last bit for some x: 127 has no exact reciprocal. Quantisation by
-# absolute maximum divides by 127, so a constant in place of an argument changes its results.
+# ptxas computes the quotient of the two constants, correctly rounded. div.full multiplies by the approximate
+# reciprocal of the argument, which for 255 is another number on an H100 (for 256 of the integers up to 2,048, but
+# not for 127). So a constant in place of an argument changes last bits.
 set -eu
 folder=$(mktemp -d)
 trap 'rm -rf "$folder"' EXIT
@@ -19,7 +19,7 @@ from triton.compiler import ASTSource
 @triton.jit
 def by_constant(x, y):
     i = tl.arange(0, 128)
-    tl.store(y + i, tl.load(x + i) / 127.0)
+    tl.store(y + i, tl.load(x + i) / 255.0)
 
 
 @triton.jit
@@ -39,7 +39,7 @@ print("Triton", triton.__version__)
 pointers = {"x": "*fp32", "y": "*fp32"}
 constant = operations(by_constant, pointers)
 argument = operations(by_argument, {**pointers, "d": "fp32"})
-print("x / 127.0:", ", ".join(constant))
+print("x / 255.0:", ", ".join(constant))
 print("x / d:    ", ", ".join(argument))
 sys.exit((constant, argument) != (["div.approx.f32", "mul.f32"], ["div.full.f32"]))
 PYTHON

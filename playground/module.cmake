@@ -52,14 +52,11 @@ target_link_options(tilevm PRIVATE ${cold_level} -fwasm-exceptions -msimd128 -sM
 if(NOT TILEVM_SMALL_MODULE)
   return()
 endif()
-# What emscripten leaves is optimised once more. Then functions that resemble each other become neighbours, which gzip
-# packs into a twelfth less room.
-find_program(NODE node REQUIRED)
+# What emscripten leaves is optimised once more.
 find_program(WASM_OPT wasm-opt REQUIRED)
-mark_as_advanced(NODE WASM_OPT)
+mark_as_advanced(WASM_OPT)
 add_custom_command(TARGET tilevm POST_BUILD
   COMMAND ${WASM_OPT} -Oz --low-memory-unused --zero-filled-memory --enable-simd --enable-exception-handling
     --enable-bulk-memory --enable-sign-ext --enable-nontrapping-float-to-int --enable-mutable-globals
     tilevm.wasm -o tilevm.wasm
-  COMMAND ${NODE} ${PROJECT_SOURCE_DIR}/playground/pack/order_functions.js tilevm.wasm
   VERBATIM)

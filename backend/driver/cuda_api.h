@@ -88,6 +88,32 @@ inline constexpr unsigned host_alloc_device_map = 2;  ///< CU_MEMHOSTALLOC_DEVIC
 /// Values of CUstreamCaptureMode.
 enum CaptureMode : int { capture_thread_local = 1 };
 
+/// CUtensorMap.
+struct alignas(64) TensorMapBits {
+  unsigned long long words[16];
+};
+using MapExtent = unsigned long long;  ///< cuuint64_t
+/// Values of CUtensorMapDataType.
+enum TensorMapType : int {
+  map_u8 = 0,
+  map_u16 = 1,
+  map_u32 = 2,
+  map_u64 = 4,
+  map_f16 = 6,
+  map_f32 = 7,
+  map_bf16 = 9,
+};
+enum MapInterleave : int { map_interleave_none = 0 };  ///< CUtensorMapInterleave
+/// Values of CUtensorMapSwizzle.
+enum MapSwizzle : int {
+  map_swizzle_none = 0,
+  map_swizzle_32 = 1,
+  map_swizzle_64 = 2,
+  map_swizzle_128 = 3,
+};
+enum MapPromotion : int { map_promotion_l2_128 = 2 };         ///< CUtensorMapL2promotion
+enum MapFill : int { map_fill_zeros = 0, map_fill_nan = 1 };  ///< CUtensorMapFloatOOBfill
+
 /// Every driver function we call:
 ///   F(our name, NVIDIA's name, exported symbol, first CUDA version of that symbol, parameters)
 /// The version is what cuGetProcAddress is asked for, so that a later driver gives the same
@@ -152,9 +178,12 @@ enum CaptureMode : int { capture_thread_local = 1 };
     (float*, EventHandle, EventHandle))
 
 /// Functions that are missing in older drivers; their pointers may be null.
-#define TILEVM_DRIVER_OPTIONAL_FUNCTIONS(F)                               \
-  F(func_get_param_info, cuFuncGetParamInfo, "cuFuncGetParamInfo", 12040, \
-    (Function, std::size_t, std::size_t*, std::size_t*))
+#define TILEVM_DRIVER_OPTIONAL_FUNCTIONS(F)                                              \
+  F(func_get_param_info, cuFuncGetParamInfo, "cuFuncGetParamInfo", 12040,                \
+    (Function, std::size_t, std::size_t*, std::size_t*))                                 \
+  F(tensor_map_encode_tiled, cuTensorMapEncodeTiled, "cuTensorMapEncodeTiled", 12000,    \
+    (TensorMapBits*, TensorMapType, unsigned, void*, const MapExtent*, const MapExtent*, \
+     const unsigned*, const unsigned*, MapInterleave, MapSwizzle, MapPromotion, MapFill))
 
 /// One pointer a function.
 struct Api {

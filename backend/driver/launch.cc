@@ -59,7 +59,14 @@ LaunchArguments& LaunchArguments::add(float value) {
 LaunchArguments& LaunchArguments::add_bits(std::uint64_t bits, std::size_t bytes) {
   TILEVM_CHECK(bytes >= 1 && bytes <= 8, "an argument has 1 to 8 bytes");
   static_assert(std::endian::native == std::endian::little);  // the low bytes come first
-  slots_.push_back({bits, bytes});
+  slots_.push_back({bits, bytes, {}});
+  return *this;
+}
+
+LaunchArguments& LaunchArguments::add_words(std::vector<std::uint64_t> words) {
+  TILEVM_CHECK(words.size() > 1, "a parameter of one word is added by its bits");
+  const std::size_t bytes = words.size() * sizeof(std::uint64_t);
+  slots_.push_back({0, bytes, std::move(words)});
   return *this;
 }
 
@@ -164,7 +171,8 @@ Status LoadedKernel::launch(const LaunchShape& shape, const LaunchArguments& arg
   std::vector<void*> pointers;
   pointers.reserve(arguments.size());
   for (const LaunchArguments::Slot& slot : arguments.slots_) {
-    pointers.push_back(const_cast<std::uint64_t*>(&slot.bits));  // the driver only reads
+    const std::uint64_t* const value = slot.words.empty() ? &slot.bits : slot.words.data();
+    pointers.push_back(const_cast<std::uint64_t*>(value));  // the driver only reads
   }
   const auto doing = [&] { return fmt::format("launching `{}` ({})", name_, describe(shape)); };
   return with_context(*device_, doing, [&](const cuda::Api& api) {

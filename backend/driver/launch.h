@@ -38,6 +38,9 @@ class LaunchArguments {
   /// The low `bytes` (1 to 8) bytes of `bits`, little-endian; also for raw device addresses.
   LaunchArguments& add_bits(std::uint64_t bits, std::size_t bytes);
 
+  /// A parameter of many words, such as a tensor map.
+  LaunchArguments& add_words(std::vector<std::uint64_t> words);
+
   [[nodiscard]] std::size_t size() const { return slots_.size(); }
 
  private:
@@ -45,6 +48,7 @@ class LaunchArguments {
   struct Slot {
     std::uint64_t bits = 0;
     std::size_t bytes = 0;
+    std::vector<std::uint64_t> words{};  ///< value of an argument of more than 8 bytes
   };
   std::vector<Slot> slots_;
 };

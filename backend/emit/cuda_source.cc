@@ -3,6 +3,8 @@
 namespace tilevm::backend {
 
 std::size_t CudaParameter::bytes() const {
+  constexpr std::size_t map_bytes = 128;
+  if (role == Role::tensor_map) return map_bytes;
   if (role != Role::scalar) return 8;
   switch (scalar) {
     case isa::ScalarKind::boolean:

@@ -4,27 +4,48 @@
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>
+#include <memory>
 #include <string>
 #include <vector>
 
 #include "backend/select/remark.h"
 #include "isa/dot/mma_shapes.h"
 #include "isa/program/program.h"
+#include "isa/rules/tensor_map.h"
 
 namespace tilevm::backend {
 
-/// A parameter of an emitted kernel: the program's parameters in order, then its workspaces, then,
+/// A tensor map that launches make of a view (isa/rules/tensor_map.h).
+struct MapOfView {
+  isa::TensorMap map;
+  isa::DType dtype;
+  isa::VarId pointer;  ///< parameter of the kernel
+  /// By dimension of the view, in elements; strides of all dimensions but the last.
+  std::vector<isa::Expr> extents, strides;
+};
+
+/// A parameter of an emitted kernel: the program's parameters in order, then its workspaces, then
+/// its tensor maps, then,
 /// if it prints, the print buffer, then, if it has assertions, their record (it may be null), then,
 /// if it has probes, the buffer of probes.
 struct CudaParameter {
-  enum class Role : std::uint8_t { pointer, scalar, workspace, prints, assertions, probes };
+  enum class Role : std::uint8_t {
+    pointer,
+    scalar,
+    workspace,
+    tensor_map,
+    prints,
+    assertions,
+    probes
+  };
   Role role = Role::pointer;
   isa::VarId var;  ///< variable of the program's kernel; unset for what follows workspaces
   isa::ScalarKind scalar = isa::ScalarKind::i32;  ///< Role::scalar
   std::int64_t workspace_bytes = 0;               ///< Role::workspace
   bool zeroed = false;                            ///< whether each launch begins with zeros
+  std::shared_ptr<const MapOfView> map = {};      ///< Role::tensor_map
 
-  /// Bytes of the argument: 8 for addresses, as in C for scalars.
+  /// Bytes of the argument: 8 for addresses, 128 for tensor maps, as in C for scalars.
   [[nodiscard]] std::size_t bytes() const;
 };
 

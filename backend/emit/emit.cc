@@ -109,9 +109,10 @@ std::string entry_function(const CudaKernel& kernel) {
   std::string arguments;
   for (std::size_t i = 0; i < kernel.parameters.size(); ++i) {
     const CudaParameter& parameter = kernel.parameters[i];
-    const bool scalar = parameter.role == CudaParameter::Role::scalar;
-    arguments += fmt::format("{}tv::argument<{}>(arguments + {})", i == 0 ? "" : ", ",
-                             scalar ? scalar_type(parameter.scalar) : "tv::u8*", i);
+    std::string type = "tv::u8*";
+    if (parameter.role == CudaParameter::Role::scalar) type = scalar_type(parameter.scalar);
+    if (parameter.role == CudaParameter::Role::tensor_map) type = "tv::TensorMap";
+    arguments += fmt::format("{}tv::argument<{}>(arguments + {})", i == 0 ? "" : ", ", type, i);
   }
   return fmt::format("extern \"C\" void {}(const tv::u64* arguments) {{ {}({}); }}\n",
                      emulated_entry(kernel), kernel.entry, arguments);

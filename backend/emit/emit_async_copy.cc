@@ -1,13 +1,20 @@
-// Asynchronous copies: in pieces, in bulk, or element by element.
+// Asynchronous copies: in pieces, in bulk, or element by element; and of boxes by tensor maps, one
+// instruction for each box, by the thread that the program elects.
+#include <algorithm>
 #include <string>
 #include <vector>
 
 #include <fmt/format.h>
 
 #include "backend/emit/emit_address.h"
+#include "backend/emit/emit_barrier.h"
 #include "backend/emit/emit_index.h"
 #include "isa/access/access_plan.h"
 #include "isa/access/access_run.h"
+#include "isa/access/mapped_view.h"
+#include "isa/base/check.h"
+#include "isa/rules/rules.h"
+#include "isa/rules/tensor_map.h"
 
 namespace tilevm::backend {
 namespace {
@@ -158,6 +165,47 @@ class CopyEmission {
   std::string policy_;
 };
 
+isa::TensorBoxes boxes_of(const isa::TensorCopy& copy, const isa::Kernel& kernel) {
+  isa::NoTensorMap why;
+  auto plan =
+      isa::plan_boxes(copy, *std::get_if<isa::GlobalType>(&kernel.variable(copy.view).type),
+                      *std::get_if<isa::SharedType>(&kernel.variable(copy.tensor).type), why);
+  TILEVM_CHECK(plan.has_value(), "a copy by a tensor map that passed its type rule has boxes");
+  return *std::move(plan);
+}
+
+/// The address of a box in shared memory.
+std::string place_of(const isa::TensorBoxes::Box& box, const isa::TensorBoxes& plan,
+                     const isa::TensorCopy& copy, const KernelEmission& kernel) {
+  std::string distance = fmt::format("{}", box.bytes);
+  for (const isa::TensorBoxes::RunTimeIndex& index : plan.indices) {
+    distance += fmt::format(" + static_cast<tv::u32>({}) * {}", kernel.scalar(index.value),
+                            index.stride_bytes);
+  }
+  return fmt::format("{} + ({})", kernel.name(copy.tensor), distance);
+}
+
+/// Where a box begins in the view, the innermost dimension first: ", a, b".
+std::string begin_of(const isa::TensorBoxes::Box& box, const isa::TensorCopy& copy,
+                     const KernelEmission& kernel) {
+  const auto& view = kernel.type<isa::GlobalType>(copy.view);
+  const auto& tensor = kernel.type<isa::SharedType>(copy.tensor);
+  int rank = tensor.layout.rank();
+  if (copy.offset) {
+    rank = static_cast<int>(
+        std::count_if(copy.offset->entries.begin(), copy.offset->entries.end(),
+                      [](const isa::OffsetList::Entry& entry) { return entry.tile; }));
+  }
+  const isa::TilePlacement placement = isa::place_tile(copy.view_offset, view.rank(), rank);
+  std::string text;
+  for (std::size_t d = box.start.size(); d-- > 0;) {
+    text +=
+        fmt::format(", static_cast<tv::i32>({})", kernel.scalar(placement.dimensions[d].offset));
+    if (box.start[d] != 0) text += fmt::format(" + {}", box.start[d]);
+  }
+  return text;
+}
+
 }  // namespace
 
 template <>
@@ -206,6 +254,86 @@ void emit_form(const BulkCopy& form, const isa::InstStmt& stmt, KernelEmission& 
   if (!form.ends_run) return;
   if (!run.is_single) out.close();
   out.line(fmt::format("bulk_.bytes += {};", run.bytes));
+}
+
+void KernelEmission::add_tensor_maps() {
+  std::vector<isa::TensorCopy> copies;
+  isa::for_each_statement(kernel_.body, [&](const isa::Stmt& stmt) {
+    const auto* inst = std::get_if<isa::InstStmt>(&stmt.node);
+    const auto copy = inst == nullptr ? std::nullopt : isa::tensor_copy(inst->inst);
+    if (copy) copies.push_back(*copy);
+  });
+  if (copies.empty()) return;
+  const isa::Statements statements(kernel_);
+  const isa::Definitions definitions(kernel_, statements);
+  for (const isa::TensorCopy& copy : copies) {
+    const isa::TensorMap map = boxes_of(copy, kernel_).map;
+    const bool is_known =
+        std::any_of(result_.parameters.begin(), result_.parameters.end(),
+                    [&](const CudaParameter& each) { return each.map && each.map->map == map; });
+    if (is_known) continue;
+    isa::NoTensorMap why;
+    const isa::ViewGlobal* const view =
+        isa::mapped_view(kernel_, statements, definitions, map.view, why);
+    TILEVM_CHECK(view != nullptr, "a view of which the verifier found no map");
+    const auto& view_type = type<isa::GlobalType>(map.view);
+    auto made = std::make_shared<MapOfView>(MapOfView{
+        map, view_type.dtype, view->ptr.var, view_type.extents, *view_type.layout.strides()});
+    made->strides.pop_back();
+    CudaParameter parameter;
+    parameter.role = CudaParameter::Role::tensor_map;
+    parameter.map = std::move(made);
+    result_.parameters.push_back(std::move(parameter));
+  }
+}
+
+std::string KernelEmission::tensor_map(const isa::TensorMap& map) const {
+  int number = 0;
+  for (const CudaParameter& parameter : result_.parameters) {
+    if (!parameter.map) continue;
+    if (parameter.map->map == map) return fmt::format("map{}_", number);
+    ++number;
+  }
+  TILEVM_CHECK(false, "a tensor map that is not a parameter");
+  return "";
+}
+
+template <>
+void emit_plain(const isa::CopyAsyncTensorGlobalToShared& inst, const isa::InstStmt& stmt,
+                KernelEmission& kernel) {
+  const isa::TensorCopy copy = *isa::tensor_copy(stmt.inst);
+  const isa::TensorBoxes plan = boxes_of(copy, kernel.definition());
+  for (const isa::TensorBoxes::Box& box : plan.boxes) {
+    kernel.out.line(fmt::format("tv::tensor_load({}, {}, {}{});", place_of(box, plan, copy, kernel),
+                                kernel.tensor_map(plan.map),
+                                stage_of(inst.barrier, inst.stage, kernel),
+                                begin_of(box, copy, kernel)));
+  }
+}
+
+template <>
+void emit_plain(const isa::CopyAsyncTensorSharedToGlobal&, const isa::InstStmt& stmt,
+                KernelEmission& kernel) {
+  const isa::TensorCopy copy = *isa::tensor_copy(stmt.inst);
+  const isa::TensorBoxes plan = boxes_of(copy, kernel.definition());
+  for (const isa::TensorBoxes::Box& box : plan.boxes) {
+    kernel.out.line(fmt::format("tv::tensor_store({}, {}{});", place_of(box, plan, copy, kernel),
+                                kernel.tensor_map(plan.map), begin_of(box, copy, kernel)));
+  }
+}
+
+template <>
+void emit_plain(const isa::CopyAsyncTensorCommitGroup&, const isa::InstStmt&,
+                KernelEmission& kernel) {
+  kernel.out.line("tv::tensor_commit();");
+}
+
+template <>
+void emit_plain(const isa::CopyAsyncTensorWaitGroup& inst, const isa::InstStmt&,
+                KernelEmission& kernel) {
+  const bool reading = inst.read && inst.read->value.constant_value()->as_bool();
+  kernel.out.line(fmt::format("tv::tensor_wait{}<{}>();", reading ? "_read" : "",
+                              inst.pending.value.constant_int().value_or(0)));
 }
 
 }  // namespace tilevm::backend

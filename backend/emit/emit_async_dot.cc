@@ -16,18 +16,24 @@
 namespace tilevm::backend {
 namespace {
 
+/// The number of a thread's warp group among those that multiply.
+std::string warp_group(const KernelEmission& kernel) {
+  const std::int64_t first = kernel.group().first_thread / isa::warp_group_size;
+  return first == 0 ? "tv::warp_group()" : fmt::format("(tv::warp_group() - {})", first);
+}
+
 /// A value for each warp group: a constant, a multiple of the group's number, or a choice.
-std::string of_group(const std::vector<std::int64_t>& values) {
+std::string of_group(const std::vector<std::int64_t>& values, const std::string& number) {
   const auto step = values.size() > 1 ? values[1] - values[0] : 0;
   bool linear = true;
   for (std::size_t g = 0; g < values.size(); ++g) {
     linear = linear && values[g] == values[0] + static_cast<std::int64_t>(g) * step;
   }
   if (linear && step == 0) return fmt::format("{}", values[0]);
-  if (linear) return fmt::format("{} + tv::warp_group() * {}", values[0], step);
+  if (linear) return fmt::format("{} + {} * {}", values[0], number, step);
   std::string text;
   for (std::size_t g = 0; g + 1 < values.size(); ++g) {
-    text += fmt::format("tv::warp_group() == {} ? {} : ", g, values[g]);
+    text += fmt::format("{} == {} ? {} : ", number, g, values[g]);
   }
   return fmt::format("({}{})", text, values.back());
 }
@@ -35,7 +41,7 @@ std::string of_group(const std::vector<std::int64_t>& values) {
 /// Declares the descriptor of a group's first fragment.
 void declare_descriptor(std::string_view name, isa::VarId tensor, const isa::SharedMatrix& matrix,
                         KernelEmission& kernel) {
-  std::string distance = of_group(matrix.group_starts);
+  std::string distance = of_group(matrix.group_starts, warp_group(kernel));
   for (const isa::SharedMatrix::RunTimeIndex& index : matrix.indices) {
     distance += fmt::format(" + static_cast<tv::u32>({}) * {}", kernel.scalar(index.value),
                             index.stride_bytes);

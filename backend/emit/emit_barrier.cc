@@ -4,6 +4,7 @@
 #include <optional>
 #include <string>
 
+#include "backend/emit/emit_barrier.h"
 #include "backend/emit/emit_kernel.h"
 
 namespace tilevm::backend {
@@ -12,7 +13,14 @@ namespace {
 /// Bytes of a stage.
 constexpr std::int64_t stage_bytes = 8;
 
-/// The address of a stage of a barrier.
+template <class Inst>
+std::string named(const Inst& inst) {
+  return fmt::format("<{}, {}>", inst.id.value.constant_int().value_or(0),
+                     inst.warps.value.constant_int().value_or(1) * 32);
+}
+
+}  // namespace
+
 std::string stage_of(isa::BarrierOperand barrier, const std::optional<isa::ScalarOperand>& stage,
                      const KernelEmission& kernel) {
   const std::string& name = kernel.name(barrier.var);
@@ -23,14 +31,6 @@ std::string stage_of(isa::BarrierOperand barrier, const std::optional<isa::Scala
   return fmt::format("{} + static_cast<tv::u32>({}) * {}u", name, kernel.scalar(stage->value),
                      stage_bytes);
 }
-
-template <class Inst>
-std::string named(const Inst& inst) {
-  return fmt::format("<{}, {}>", inst.id.value.constant_int().value_or(0),
-                     inst.warps.value.constant_int().value_or(1) * 32);
-}
-
-}  // namespace
 
 /// One thread initialises the stages, and lets the async proxy see them.
 template <>

@@ -85,6 +85,7 @@ void KernelEmission::add_parameters() {
     result_.parameters.push_back(
         {CudaParameter::Role::workspace, workspace.var, {}, workspace.bytes, workspace.zeroed});
   }
+  add_tensor_maps();
   if (!info().prints.empty()) {
     result_.parameters.push_back({CudaParameter::Role::prints, {}, {}, 0});
   }
@@ -98,6 +99,7 @@ std::string KernelEmission::parameter_name(const CudaParameter& parameter) const
   if (parameter.role == CudaParameter::Role::prints) return "prints_";
   if (parameter.role == CudaParameter::Role::assertions) return "assertions_";
   if (parameter.role == CudaParameter::Role::probes) return "probes_";
+  if (parameter.role == CudaParameter::Role::tensor_map) return tensor_map(parameter.map->map);
   const bool hidden = parameter.role == CudaParameter::Role::workspace;
   return hidden ? workspace(parameter.var) : name(parameter.var);
 }
@@ -105,10 +107,11 @@ std::string KernelEmission::parameter_name(const CudaParameter& parameter) const
 std::string KernelEmission::signature() const {
   std::string parameters;
   for (const CudaParameter& parameter : result_.parameters) {
-    const bool scalar = parameter.role == CudaParameter::Role::scalar;
+    std::string type = "tv::u8*";
+    if (parameter.role == CudaParameter::Role::scalar) type = scalar_type(parameter.scalar);
+    if (parameter.role == CudaParameter::Role::tensor_map) type = "TV_MAP_PARAMETER";
     parameters +=
-        fmt::format("{}{} {}", parameters.empty() ? "" : ", ",
-                    scalar ? scalar_type(parameter.scalar) : "tv::u8*", parameter_name(parameter));
+        fmt::format("{}{} {}", parameters.empty() ? "" : ", ", type, parameter_name(parameter));
   }
   // Registers that groups give back and take are those of the launch, whose bound says how many.
   const bool bounded = kernel_.resident > 1 || info().launch_registers > 0;
@@ -402,40 +405,49 @@ void KernelEmission::write(const MachineBranch& branch, const isa::IfStmt& stmt)
   out.close();
 }
 
-/// Each warp runs the part of its group and passes the others.
+/// Each warp runs the part of its group and leaves out the others: no code of a group follows that
+/// of another one, whose warps may have fewer registers (setmaxnreg) when ptxas moves instructions.
 void KernelEmission::write(const MachineFork& machine_fork, const isa::ForkStmt& fork) {
   const std::int32_t outer = group_;
+  bool is_first = true;
   for (std::size_t i = 1; i < info().groups.size(); ++i) {
     const isa::ThreadGroup& each = info().groups[i];
     if (each.fork != fork.id) continue;
     group_ = static_cast<std::int32_t>(i);
-    write_group(fork, fork.groups[each.position].span, machine_fork.groups[each.position]);
+    const Span span = fork.groups[each.position].span;
+    if (is_first) quote_source(span, 1);
+    is_first ? out.open("if " + warp_test()) : out.close_and_open("else if " + warp_test());
+    if (!is_first) quote_source(span, 1);
+    is_first = false;
+    write_group(fork, machine_fork.groups[each.position]);
   }
+  if (!is_first) out.close();
   group_ = outer;
 }
 
-void KernelEmission::write_group(const isa::ForkStmt& fork, Span span, const MachineBlock& body) {
+/// Whether a warp is of the group.
+std::string KernelEmission::warp_test() const {
+  const std::int64_t first = group().first_warp(), end = first + group().warps();
+  if (group().elects) return fmt::format("(tv::warp_number() == {}u)", first);
+  return fmt::format("(tv::is_warp_in<{}, {}>())", first, end);
+}
+
+void KernelEmission::write_group(const isa::ForkStmt& fork, const MachineBlock& body) {
   const isa::ThreadGroup& made = group();
-  quote_source(span, 1);
   if (made.elects) {
     // The warp meets again behind the part of its thread: later instructions are for whole warps.
-    out.open(fmt::format("if (tv::warp_number() == {}u)", made.first_warp()));
     out.open("if (tv::elect_sync())");
     write(body);
     out.close();
     out.line("tv::synchronize_warp();");
-    out.close();
     return;
   }
-  const std::int64_t end = made.first_warp() + made.warps();
-  out.open(fmt::format("if (tv::is_warp_in<{}, {}>())", made.first_warp(), end));
   set_registers(made, true);
   out.line(fmt::format("const tv::u32 thread_ = tv::thread() - {}u;", made.first_thread));
   begin_exchanges();
   write(body);
   const bool is_last = !kernel_.body.empty() && kernel_.body.back().id() == fork.id;
   if (!is_last) set_registers(made, false);
-  out.close();
 }
 
 /// A group takes its registers as it begins, and has those of the launch again as it ends.

@@ -81,6 +81,8 @@ class KernelEmission {
   std::string mma_function(const isa::MmaShape& shape);
   /// That of an instruction of warp groups.
   std::string wgmma_function(const WgmmaUse& use);
+  /// The parameter that is a tensor map.
+  [[nodiscard]] std::string tensor_map(const isa::TensorMap& map) const;
   /// The parameter with the memory of a workspace.
   [[nodiscard]] const std::string& workspace(isa::VarId var) const;
 
@@ -109,6 +111,7 @@ class KernelEmission {
 
  private:
   void add_parameters();
+  void add_tensor_maps();
   [[nodiscard]] std::string parameter_name(const CudaParameter& parameter) const;
   [[nodiscard]] std::string signature() const;
   void declare_hoisted();
@@ -127,7 +130,8 @@ class KernelEmission {
   void write(const MachineBranch& branch, const isa::IfStmt& stmt);
   void write(const isa::ScalarStmt& stmt);
   void write(const MachineFork& machine_fork, const isa::ForkStmt& fork);
-  void write_group(const isa::ForkStmt& fork, Span span, const MachineBlock& body);
+  [[nodiscard]] std::string warp_test() const;
+  void write_group(const isa::ForkStmt& fork, const MachineBlock& body);
   void set_registers(const isa::ThreadGroup& group, bool begins);
   void begin_exchanges();
   void write(const isa::BreakStmt&);

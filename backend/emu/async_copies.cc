@@ -15,6 +15,7 @@ bool lands_now(SeededNumbers& numbers) { return numbers.below(4) == 0; }
 }  // namespace
 
 void CopyUnderWay::land() const {
+  if (box) return box->move();
   std::memcpy(to, from, valid);
   std::memset(to + valid, 0, bytes - valid);
 }
@@ -37,6 +38,13 @@ void ThreadCopies::begin(unsigned thread, const CopyUnderWay& copy, SeededNumber
 void ThreadCopies::commit(unsigned thread, SeededNumbers& numbers) {
   ++all_[thread].made;
   let_some_land(numbers);
+}
+
+void ThreadCopies::finish(unsigned thread) {
+  OfThread& own = all_[thread];
+  for (const Grouped& each : own.under_way) each.copy.land();
+  count_ -= own.under_way.size();
+  own.under_way.clear();
 }
 
 void ThreadCopies::wait(unsigned thread, unsigned pending) {

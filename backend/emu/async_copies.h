@@ -6,10 +6,12 @@
 #include <cstdint>
 #include <deque>
 #include <map>
+#include <memory>
 #include <vector>
 
 #include "backend/emu/emu_options.h"
 #include "backend/emu/mbarrier.h"
+#include "backend/emu/tensor_box.h"
 
 namespace tilevm::backend {
 
@@ -19,6 +21,8 @@ struct CopyUnderWay {
   const unsigned char* from;
   std::size_t bytes;  ///< bytes that arrive at the destination ..
   std::size_t valid;  ///< .. of which so many come from the source; zeros follow
+  /// A box that a tensor map moves; null for a copy of bytes side by side.
+  std::shared_ptr<const TensorBox> box{};
 
   void land() const;
 };
@@ -30,6 +34,8 @@ class ThreadCopies {
   void clear();
   void begin(unsigned thread, const CopyUnderWay& copy, SeededNumbers& numbers);
   void commit(unsigned thread, SeededNumbers& numbers);
+  /// Lands all that a thread began, in groups or not.
+  void finish(unsigned thread);
   /// Lands all but the latest `pending` groups.
   void wait(unsigned thread, unsigned pending);
   /// Lands some of all that is under way, where the moment is seeded.

@@ -55,6 +55,7 @@ BlockMachine::BlockMachine(const EmuLaunch& launch, StackPool& stacks)
       operands_(warp_order_.size()),
       named_barriers_(launch.threads),
       copies_(launch.threads, launch.options.copies),
+      stores_(launch.threads, launch.options.copies),
       phases_(launch.options.copies),
       products_(warp_order_.size(), launch.options.copies),
       numbers_(0) {
@@ -93,6 +94,7 @@ Status BlockMachine::begin(std::uint64_t number) {
   std::memset(shared, unwritten_byte, launch_.shared_bytes + launch_.barrier_bytes);
   stored_.clear();
   copies_.clear();
+  stores_.clear();
   phases_.clear();
   products_.clear();
   if (order_) order_->clear();

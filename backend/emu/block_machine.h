@@ -174,6 +174,7 @@ class BlockMachine {
   unsigned long long for_block_ = 0;
   StoredBytes stored_;
   ThreadCopies copies_;
+  ThreadCopies stores_;  ///< copies to global memory by tensor maps
   Phases phases_;
   WarpProducts products_;
   std::optional<OrderCheck> order_;  ///< if the launch checks it

@@ -24,6 +24,7 @@ void BlockMachine::note_passing(unsigned barrier, const std::vector<unsigned>& w
 }
 
 BlockMachine::Outcome BlockMachine::end() {
+  for (unsigned thread = 0; thread < launch_.threads; ++thread) stores_.finish(thread);
   OrderCheck::Problem problem = order_ ? order_->end() : std::nullopt;
   if (!problem) return Outcome::ended;
   fault_ = EmuFault{EmuFault::Kind::order, std::move(problem->message), 0, index_, 0};

@@ -11,6 +11,7 @@
 #include "backend/emu/lane_operations.h"
 #include "backend/launch/print_buffer.h"
 #include "backend/launch/probe_buffer.h"
+#include "backend/launch/tensor_maps.h"
 #include "isa/analysis/assertion.h"
 #include "isa/base/check.h"
 
@@ -148,7 +149,9 @@ class EmuArguments {
     }
     for (std::size_t i = 0; i < emitted_.parameters.size(); ++i) {
       const CudaParameter& parameter = emitted_.parameters[i];
-      if (i >= arguments.size()) {
+      if (parameter.role == CudaParameter::Role::tensor_map) {
+        if (Status made = add_map(*parameter.map, arguments); !made) return made;
+      } else if (i >= arguments.size()) {
         add_hidden(parameter);
       } else if (Status bound = bind(parameter, arguments[i], memory); !bound) {
         return bound;
@@ -210,6 +213,30 @@ class EmuArguments {
     return Done{};
   }
 
+  /// The launch keeps the map, whose address is the argument.
+  Status add_map(const MapOfView& map, const std::vector<Argument>& arguments) {
+    const Result<MapNumbers> numbers = map_numbers(kernel_, emitted_, map, arguments);
+    if (!numbers) return numbers.error();
+    const unsigned long long address = launch_.arguments[numbers->pointer];
+    if (Status fits = check_map_address(kernel_, map, address); !fits) return fits;
+    auto made = std::make_unique<emu::TensorMap>();
+    made->address = reinterpret_cast<unsigned char*>(static_cast<std::uintptr_t>(address));
+    made->rank = static_cast<unsigned>(numbers->extents.size());
+    made->element_bytes = static_cast<unsigned>(map.dtype.bits / 8);
+    made->swizzle_bytes = static_cast<unsigned>(map.map.swizzle_bytes);
+    made->fill_nan = map.map.fill_nan;
+    for (std::size_t d = 0; d < made->rank; ++d) {
+      const std::size_t dim = made->rank - 1 - d;  // maps begin with the innermost dimension
+      made->extents[d] = static_cast<unsigned long long>(numbers->extents[dim]);
+      made->strides[d] =
+          d == 0 ? made->element_bytes : static_cast<unsigned long long>(numbers->strides[dim]);
+      made->box[d] = static_cast<unsigned>(map.map.box[dim]);
+    }
+    launch_.arguments.push_back(bits_of(made.get()));
+    maps_.push_back(std::move(made));
+    return Done{};
+  }
+
   /// Memory that a kernel has besides its parameters (CudaParameter).
   void add_hidden(const CudaParameter& parameter) {
     if (parameter.role == CudaParameter::Role::probes) {
@@ -251,6 +278,7 @@ class EmuArguments {
   EmuLaunch& launch_;
   isa::ProbeLog* log_;
   std::vector<EmuMemory::Buffer> own_;
+  std::vector<std::unique_ptr<emu::TensorMap>> maps_;
   std::size_t prints_ = 0;                 ///< index in own_, of a kernel that prints
   std::optional<std::size_t> assertions_;  ///< index in own_, of a kernel with assertions
   std::vector<ProbedBuffer> probed_;       ///< the tensors and the workspaces

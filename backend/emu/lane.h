@@ -18,6 +18,15 @@ struct DotOperands {
   unsigned long long a, b;  ///< descriptors
   bool accumulate, negate_a, negate_b, a_mn_major, b_mn_major;
 };
+/// A tensor map of the emulated GPU. Dimension 0 is the innermost one.
+struct TensorMap {
+  unsigned char* address;
+  unsigned rank, element_bytes, swizzle_bytes;
+  bool fill_nan;
+  unsigned long long extents[5];
+  unsigned long long strides[5];  ///< bytes
+  unsigned box[5];
+};
 /// What an access does; an update is atomic.
 enum class Touch { read, write, update };
 
@@ -72,6 +81,14 @@ struct Operations {
   void (*mbarrier_wait_parity)(Lane* lane, unsigned barrier, unsigned phase, unsigned line);
   void (*cp_async_bulk)(Lane* lane, unsigned char* to, const unsigned char* from, unsigned bytes,
                         unsigned barrier, unsigned phase);
+  /// Copies a box between global memory and byte `at` of shared memory (cp.async.bulk.tensor): to
+  /// shared memory, where a barrier counts it, or to global memory, in groups of the thread.
+  void (*tensor_load)(Lane* lane, unsigned at, const TensorMap* map, unsigned barrier,
+                      const int* begin, unsigned line);
+  void (*tensor_store)(Lane* lane, unsigned at, const TensorMap* map, const int* begin,
+                       unsigned line);
+  void (*tensor_commit)(Lane* lane);
+  void (*tensor_wait)(Lane* lane, unsigned pending);
   /// fence.proxy.async
   void (*fence_proxy)(Lane* lane);
   /// A thread stores `count` bytes, or the bits of them that are set in `masks`. Ends the launch if

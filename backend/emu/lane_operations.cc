@@ -5,6 +5,7 @@
 
 #include "backend/emu/approximations.h"
 #include "backend/emu/block_machine.h"
+#include "backend/emu/tensor_box.h"
 
 namespace tilevm::backend {
 
@@ -78,6 +79,7 @@ struct LaneOperations {
     if (!block.meet(lane, block.barrier_, block.launch_.threads, Meeting::synchronize, line))
       return;
     block.copies_.let_some_land(block.numbers_);
+    block.stores_.let_some_land(block.numbers_);
     block.phases_.let_some_land(block.numbers_);
     block.products_.let_some_land(block.numbers_);
     block.stored_.clear();
@@ -385,6 +387,45 @@ struct LaneOperations {
     block.phases_.begin(barrier, {to, from, bytes, bytes}, block.numbers_);
   }
 
+  /// The copy of a box: its rows in global memory are in buffers, its place is one that hardware
+  /// takes.
+  static CopyUnderWay make_box(emu::Lane* lane, unsigned at, const emu::TensorMap* map,
+                               const int* begin, bool stores, unsigned line) {
+    BlockMachine& block = BlockMachine::of(lane);
+    auto* const shared = const_cast<unsigned char*>(lane->shared.begin);
+    auto box = std::make_shared<const TensorBox>(*map, begin, shared, at, stores);
+    if (const auto why = box->refused()) block.stop(lane, EmuFault::Kind::memory, *why, line);
+    block.check_shared(lane, shared + at, box->span(), line);
+    box->for_each_row([&](const unsigned char* address, std::uint64_t bytes) {
+      block.check_access(lane, address, bytes, 1, line);
+    });
+    const std::size_t bytes = box->bytes();
+    return {nullptr, nullptr, bytes, bytes, std::move(box)};
+  }
+
+  static void tensor_load(emu::Lane* lane, unsigned at, const emu::TensorMap* map, unsigned barrier,
+                          const int* begin, unsigned line) {
+    check_barrier(lane, barrier, line);
+    BlockMachine& block = BlockMachine::of(lane);
+    block.phases_.begin(barrier, make_box(lane, at, map, begin, false, line), block.numbers_);
+  }
+
+  static void tensor_store(emu::Lane* lane, unsigned at, const emu::TensorMap* map,
+                           const int* begin, unsigned line) {
+    BlockMachine& block = BlockMachine::of(lane);
+    block.stores_.begin(lane->thread, make_box(lane, at, map, begin, true, line), block.numbers_);
+  }
+
+  static void tensor_commit(emu::Lane* lane) {
+    BlockMachine& block = BlockMachine::of(lane);
+    block.stores_.commit(lane->thread, block.numbers_);
+  }
+
+  /// What has read its source has also written its destination here.
+  static void tensor_wait(emu::Lane* lane, unsigned pending) {
+    BlockMachine::of(lane).stores_.wait(lane->thread, pending);
+  }
+
   static void wait_for_value(emu::Lane* lane, const unsigned char* address, unsigned value,
                              unsigned line) {
     BlockMachine& block = BlockMachine::of(lane);
@@ -433,6 +474,10 @@ struct LaneOperations {
       .mbarrier_arrive_expect_tx = mbarrier_arrive_expect_tx,
       .mbarrier_wait_parity = mbarrier_wait_parity,
       .cp_async_bulk = cp_async_bulk,
+      .tensor_load = tensor_load,
+      .tensor_store = tensor_store,
+      .tensor_commit = tensor_commit,
+      .tensor_wait = tensor_wait,
       .fence_proxy = fence_proxy,
       .stored = stored,
       .approximation = find_approximation,

@@ -5,6 +5,7 @@
 #include "backend/compile/kernel_cache.h"
 #include "backend/compile/nvcc.h"
 #include "backend/compile/nvrtc.h"
+#include "backend/compile/ptxas_faults.h"
 #include "backend/compile/toolchain.h"
 #include "backend/driver/cuda_library.h"
 #include "backend/driver/device.h"
@@ -51,6 +52,18 @@ Finding look_at_nvrtc(const Result<Nvrtc>& nvrtc,
                         (*driver)->version() / 1000)};
   }
   return {Health::ok, "NVRTC", nvrtc->describe(), ""};
+}
+
+/// Reported miscompilations of the assembler that NVRTC has.
+std::vector<Finding> look_at_ptxas(const Result<Nvrtc>& nvrtc) {
+  if (!nvrtc) return {};
+  const auto faults = ptxas_faults_of(nvrtc->major() * 1000 + nvrtc->minor() * 10);
+  if (faults.empty()) return {};
+  return {{Health::warn, "ptxas",
+           fmt::format("{} reported miscompilation{} of CUDA {}.{}: {}", faults.size(),
+                       faults.size() == 1 ? "" : "s", nvrtc->major(), nvrtc->minor(),
+                       describe_faults(faults)),
+           "compare with `tilevm diff --backends sim,cuda:O0,cuda`, or take a newer NVRTC"}};
 }
 
 Finding look_at_nvcc(const Result<Nvrtc>& nvrtc) {
@@ -128,6 +141,7 @@ std::vector<Finding> examine_cuda() {
   const Result<std::vector<DeviceProperties>> devices = list_devices();
   std::vector<Finding> findings{look_at_driver(driver), look_at_nvrtc(nvrtc, driver),
                                 look_at_nvcc(nvrtc), look_at_fatbinary()};
+  for (Finding& finding : look_at_ptxas(nvrtc)) findings.push_back(std::move(finding));
   for (Finding& finding : look_at_devices(devices)) findings.push_back(std::move(finding));
   findings.push_back(look_at_cache());
   findings.push_back(try_to_compile(devices));

@@ -10,6 +10,7 @@
 #include <fmt/format.h>
 
 #include "backend/compile/kernel_cache.h"
+#include "backend/engine/map_arguments.h"
 #include "backend/launch/print_buffer.h"
 #include "backend/launch/probe_buffer.h"
 
@@ -320,6 +321,10 @@ Status CudaEngine::put(const LoadedProgram& program, int kernel,
   Result<LaunchArguments> bound = bind_tensors(definition, emitted, arguments, buffers);
   if (!bound) return bound.error();
   if (Status added = add_workspaces(emitted, workspaces, stream, *bound); !added) return added;
+  if (Status added = add_tensor_maps(device_, definition, emitted, arguments, buffers, *bound);
+      !added) {
+    return added;
+  }
   if (hidden.prints != nullptr) bound->add(*hidden.prints);
   if (emitted.has_assertions()) bound->add(cache_->assertions->address());
   if (hidden.probes != nullptr) bound->add(*hidden.probes);

@@ -21,8 +21,9 @@ using Role = CudaParameter::Role;
 constexpr std::int64_t workspace_alignment = 256;
 
 /// Names that the functions of a kernel use themselves.
-constexpr auto names_of_functions = std::to_array<std::string_view>(
-    {"function", "stream", "grid", "result", "arguments", "fault", "x", "y", "z"});
+constexpr auto names_of_functions =
+    std::to_array<std::string_view>({"function", "stream", "grid", "result", "arguments", "fault",
+                                     "x", "y", "z", "extents", "strides", "box", "steps", "made"});
 
 /// One kernel for all targets.
 class KernelHeader {
@@ -63,8 +64,8 @@ class KernelHeader {
     const auto& taken = names_of_functions;
     const bool clashes = std::find(taken.begin(), taken.end(), name) != taken.end() ||
                          name.starts_with("cu") || name.starts_with("CU") ||
-                         name.starts_with("workspace") || name.starts_with(helpers_ + '_') ||
-                         name.ends_with("_t");
+                         name.starts_with("workspace") || name.starts_with("map_") ||
+                         name.starts_with(helpers_ + '_') || name.ends_with("_t");
     return clashes ? name + '_' : name;
   }
 
@@ -147,12 +148,63 @@ class KernelHeader {
     return text;
   }
 
+  /// The name of a parameter.
+  [[nodiscard]] std::string argument_of(isa::VarId var) const {
+    const auto& all = kernel_.parameters;
+    return arguments_[static_cast<std::size_t>(std::find(all.begin(), all.end(), var) -
+                                               all.begin())];
+  }
+  [[nodiscard]] std::string c_value(const isa::Expr& expr) const {
+    if (const auto constant = expr.constant_int()) return fmt::format("{}", *constant);
+    return c_expression(expr, helpers_, [&](isa::VarId var) { return argument_of(var); });
+  }
+
+  /// A tensor map of a view, which the driver encodes; the innermost dimension comes first.
+  [[nodiscard]] std::string map_text(const MapOfView& map, std::size_t number) const {
+    const std::size_t rank = map.extents.size();
+    std::string extents, strides, boxes, steps;
+    for (std::size_t d = rank; d-- > 0;) {
+      extents += fmt::format("(cuuint64_t){}, ", c_value(map.extents[d]));
+      boxes += fmt::format("{}, ", map.map.box[d]);
+      steps += "1, ";
+      if (d + 1 < rank) {
+        strides +=
+            fmt::format("(cuuint64_t){} * {}, ", c_value(map.strides[d]), map.dtype.bits / 8);
+      }
+    }
+    return fmt::format(
+        "  unsigned char map_bytes_{0}[sizeof(CUtensorMap) + 64];  // C99 does not align\n"
+        "  CUtensorMap* const map_{0} =\n"
+        "      (CUtensorMap*)(((uintptr_t)map_bytes_{0} + 63) / 64 * 64);\n"
+        "  {{\n"
+        "    int fault = 0;\n"
+        "    const cuuint64_t extents[] = {{{1}}};\n"
+        "    const cuuint64_t strides[] = {{{2}0}};\n"
+        "    const cuuint32_t box[] = {{{3}}}, steps[] = {{{4}}};\n"
+        "    if (fault) return CUDA_ERROR_INVALID_VALUE;\n"
+        "    const CUresult made = cuTensorMapEncodeTiled(\n"
+        "        map_{0}, {5}, {6}, (void*)(uintptr_t){7}, extents, strides, box, steps,\n"
+        "        CU_TENSOR_MAP_INTERLEAVE_NONE, {8}, CU_TENSOR_MAP_L2_PROMOTION_L2_128B,\n"
+        "        {9});\n"
+        "    if (made != CUDA_SUCCESS) return made;\n"
+        "  }}\n",
+        number, extents, strides, boxes, steps, map_type_text(map.dtype), rank,
+        argument_of(map.pointer),
+        map.map.swizzle_bytes == 0
+            ? std::string("CU_TENSOR_MAP_SWIZZLE_NONE")
+            : fmt::format("CU_TENSOR_MAP_SWIZZLE_{}B", map.map.swizzle_bytes),
+        map.map.fill_nan ? "CU_TENSOR_MAP_FLOAT_OOB_FILL_NAN_REQUEST_ZERO_FMA"
+                         : "CU_TENSOR_MAP_FLOAT_OOB_FILL_NONE");
+  }
+  [[nodiscard]] static std::string map_type_text(const isa::DType& dtype) {
+    if (dtype == isa::f16) return "CU_TENSOR_MAP_DATA_TYPE_FLOAT16";
+    if (dtype == isa::bf16) return "CU_TENSOR_MAP_DATA_TYPE_BFLOAT16";
+    if (dtype == isa::f32) return "CU_TENSOR_MAP_DATA_TYPE_FLOAT32";
+    return fmt::format("CU_TENSOR_MAP_DATA_TYPE_UINT{}", dtype.bits);
+  }
+
   [[nodiscard]] std::string grid_function() const {
-    const auto name_of = [&](isa::VarId var) {
-      const auto& all = kernel_.parameters;
-      return arguments_[static_cast<std::size_t>(std::find(all.begin(), all.end(), var) -
-                                                 all.begin())];
-    };
+    const auto name_of = [&](isa::VarId var) { return argument_of(var); };
     std::string text =
         fmt::format("static inline CUresult {}_grid({}unsigned grid[3]) {{\n  int fault = 0;\n",
                     name_, scalars(false));
@@ -181,7 +233,7 @@ class KernelHeader {
   }
 
   [[nodiscard]] std::string launch_function() const {
-    std::string text = launch_signature(), clears, pointers;
+    std::string text = launch_signature(), clears, maps, pointers;
     for (const std::string& argument : arguments_) pointers += fmt::format("&{}, ", argument);
     for (std::size_t i = 0; i < workspaces_.size(); ++i) {
       const Workspace& workspace = workspaces_[i];
@@ -192,10 +244,16 @@ class KernelHeader {
           "  if (result == CUDA_SUCCESS) result = cuMemsetD8Async(workspace_{}, 0, {}, stream);\n",
           i, workspace.bytes);
     }
+    for (std::size_t p = 0, number = 0; p < emitted_.parameters.size(); ++p) {
+      if (!emitted_.parameters[p].map) continue;
+      maps += map_text(*emitted_.parameters[p].map, number);
+      pointers += fmt::format("map_{}, ", number++);
+    }
     if (emitted_.has_assertions()) {  // which find no memory to say what failed
       text += "  CUdeviceptr workspace_record = 0;\n";
       pointers += "&workspace_record, ";
     }
+    text += maps;
     // C has no arrays of zero elements.
     text += fmt::format("  void* arguments[] = {{{}NULL}};\n  unsigned grid[3];\n", pointers);
     text += fmt::format("  CUresult result = {}_grid({}grid);\n", name_, scalars(true)) + clears;
@@ -267,7 +325,12 @@ std::string image_text(const std::string& image, const std::string& prefix) {
                     prefix);
 }
 
-Status check(const isa::VerifiedProgram& program) {
+bool has_floats_in(const MapOfView& map) {
+  return std::any_of(map.extents.begin(), map.extents.end(), has_floats) ||
+         std::any_of(map.strides.begin(), map.strides.end(), has_floats);
+}
+
+Status check(const isa::VerifiedProgram& program, const CudaSource& source) {
   const std::vector<isa::Kernel>& kernels = program.program().kernels;
   for (std::size_t i = 0; i < kernels.size(); ++i) {
     const auto refuse = [&](const char* why) {
@@ -280,6 +343,11 @@ Status check(const isa::VerifiedProgram& program) {
     if (std::any_of(kernels[i].grid.begin(), kernels[i].grid.end(), has_floats)) {
       return refuse("its grid computes with f32; give it an integer parameter instead");
     }
+    for (const CudaParameter& parameter : source.kernels[i].parameters) {
+      if (!parameter.map || !has_floats_in(*parameter.map)) continue;
+      return refuse(
+          "the extents of a tensor map compute with f32; give it an integer parameter instead");
+    }
   }
   return Done{};
 }
@@ -289,7 +357,7 @@ Status check(const isa::VerifiedProgram& program) {
 Result<std::string> c_header(const isa::VerifiedProgram& program,
                              const std::vector<CudaSource>& sources,
                              const CHeaderOptions& options) {
-  if (const Status fine = check(program); !fine) return fine.error();
+  if (const Status fine = check(program, sources.front()); !fine) return fine.error();
   CHeaderOptions named = options;
   named.prefix = NameTable().unique(options.prefix);
   const std::string& prefix = named.prefix;

@@ -8,7 +8,8 @@ namespace {
 /// CUDA's limits of a grid.
 constexpr std::array<std::int64_t, 3> max_grid{0x7fffffff, 0xffff, 0xffff};
 
-/// The value of a scalar parameter among the arguments; zero for what is not a scalar.
+}  // namespace
+
 isa::Scalar scalar_argument(const CudaKernel& kernel, const std::vector<Argument>& arguments,
                             isa::VarId var) {
   for (std::size_t i = 0; i < arguments.size(); ++i) {
@@ -17,8 +18,6 @@ isa::Scalar scalar_argument(const CudaKernel& kernel, const std::vector<Argument
   }
   return {};
 }
-
-}  // namespace
 
 Result<std::array<unsigned, 3>> grid_of(const isa::Kernel& kernel, const CudaKernel& emitted,
                                         const std::vector<Argument>& arguments) {

@@ -34,6 +34,10 @@ using HostBuffers = std::vector<std::vector<std::uint8_t>>;
                                                       const CudaKernel& emitted,
                                                       const std::vector<Argument>& arguments);
 
+/// The value of a scalar parameter among the arguments; zero for what is not a scalar.
+[[nodiscard]] isa::Scalar scalar_argument(const CudaKernel& kernel,
+                                          const std::vector<Argument>& arguments, isa::VarId var);
+
 /// "parameter `a_ptr` of `matmul` takes a buffer".
 [[nodiscard]] Error wrong_argument(const isa::Kernel& kernel, isa::VarId var,
                                    std::string_view wanted);

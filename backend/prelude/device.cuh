@@ -18,6 +18,8 @@
 #define TV_ASSUME(...) __builtin_assume(__VA_ARGS__)
 #define TV_SHARED(name, alignment) extern __shared__ __align__(alignment) tv::u8 name[]
 #define TV_BARRIERS(name, n) __shared__ tv::u64 name[n]
+// The map is read where the launch put it, not from a copy of the thread's.
+#define TV_MAP_PARAMETER const __grid_constant__ tv::TensorMap
 #define TV_KERNEL(...) extern "C" __global__ void __launch_bounds__(__VA_ARGS__)
 
 namespace tv {
@@ -466,6 +468,86 @@ TV_FN void cp_async_bulk(const Groups& bulk, u8* to, const u8* from, u64 policy)
       "l"(__cvta_generic_to_global(from)), "r"(n), "r"(bulk.barrier(bulk.made)), "l"(policy)
       : "memory");
 }
+// Copies of boxes by tensor maps (PTX ISA, cp.async.bulk.tensor; from sm_90 on). Coordinates begin with
+// the innermost dimension. The phase of the barrier counts the bytes of a load as they come; stores
+// are in groups of the thread.
+/// A parameter that the driver encodes (CUDA Driver API, CUtensorMap).
+struct alignas(64) TensorMap {
+  u64 words[16];
+};
+#if __CUDA_ARCH__ >= 900
+TV_FN void tensor_load(const u8* to, const TensorMap& map, u32 barrier, i32 c0) {
+  asm volatile(
+      "cp.async.bulk.tensor.1d.shared::cluster.global.tile.mbarrier::complete_tx::bytes [%0], [%1, {%3}], [%2];" ::
+          "r"(static_cast<u32>(__cvta_generic_to_shared(to))),
+      "l"(&map), "r"(barrier), "r"(c0)
+      : "memory");
+}
+TV_FN void tensor_load(const u8* to, const TensorMap& map, u32 barrier, i32 c0, i32 c1) {
+  asm volatile(
+      "cp.async.bulk.tensor.2d.shared::cluster.global.tile.mbarrier::complete_tx::bytes [%0], [%1, {%3, %4}], [%2];" ::
+          "r"(static_cast<u32>(__cvta_generic_to_shared(to))),
+      "l"(&map), "r"(barrier), "r"(c0), "r"(c1)
+      : "memory");
+}
+TV_FN void tensor_load(const u8* to, const TensorMap& map, u32 barrier, i32 c0, i32 c1, i32 c2) {
+  asm volatile(
+      "cp.async.bulk.tensor.3d.shared::cluster.global.tile.mbarrier::complete_tx::bytes [%0], [%1, {%3, %4, %5}], [%2];" ::
+          "r"(static_cast<u32>(__cvta_generic_to_shared(to))),
+      "l"(&map), "r"(barrier), "r"(c0), "r"(c1), "r"(c2)
+      : "memory");
+}
+TV_FN void tensor_load(const u8* to, const TensorMap& map, u32 barrier, i32 c0, i32 c1, i32 c2, i32 c3) {
+  asm volatile(
+      "cp.async.bulk.tensor.4d.shared::cluster.global.tile.mbarrier::complete_tx::bytes [%0], [%1, {%3, %4, %5, %6}], [%2];" ::
+          "r"(static_cast<u32>(__cvta_generic_to_shared(to))),
+      "l"(&map), "r"(barrier), "r"(c0), "r"(c1), "r"(c2), "r"(c3)
+      : "memory");
+}
+TV_FN void tensor_load(const u8* to, const TensorMap& map, u32 barrier, i32 c0, i32 c1, i32 c2, i32 c3, i32 c4) {
+  asm volatile(
+      "cp.async.bulk.tensor.5d.shared::cluster.global.tile.mbarrier::complete_tx::bytes [%0], [%1, {%3, %4, %5, %6, %7}], [%2];" ::
+          "r"(static_cast<u32>(__cvta_generic_to_shared(to))),
+      "l"(&map), "r"(barrier), "r"(c0), "r"(c1), "r"(c2), "r"(c3), "r"(c4)
+      : "memory");
+}
+TV_FN void tensor_store(const u8* from, const TensorMap& map, i32 c0) {
+  asm volatile("cp.async.bulk.tensor.1d.global.shared::cta.tile.bulk_group [%0, {%2}], [%1];" ::"l"(&map),
+               "r"(static_cast<u32>(__cvta_generic_to_shared(from))), "r"(c0)
+               : "memory");
+}
+TV_FN void tensor_store(const u8* from, const TensorMap& map, i32 c0, i32 c1) {
+  asm volatile("cp.async.bulk.tensor.2d.global.shared::cta.tile.bulk_group [%0, {%2, %3}], [%1];" ::"l"(&map),
+               "r"(static_cast<u32>(__cvta_generic_to_shared(from))), "r"(c0), "r"(c1)
+               : "memory");
+}
+TV_FN void tensor_store(const u8* from, const TensorMap& map, i32 c0, i32 c1, i32 c2) {
+  asm volatile("cp.async.bulk.tensor.3d.global.shared::cta.tile.bulk_group [%0, {%2, %3, %4}], [%1];" ::"l"(&map),
+               "r"(static_cast<u32>(__cvta_generic_to_shared(from))), "r"(c0), "r"(c1), "r"(c2)
+               : "memory");
+}
+TV_FN void tensor_store(const u8* from, const TensorMap& map, i32 c0, i32 c1, i32 c2, i32 c3) {
+  asm volatile("cp.async.bulk.tensor.4d.global.shared::cta.tile.bulk_group [%0, {%2, %3, %4, %5}], [%1];" ::"l"(&map),
+               "r"(static_cast<u32>(__cvta_generic_to_shared(from))), "r"(c0), "r"(c1), "r"(c2), "r"(c3)
+               : "memory");
+}
+TV_FN void tensor_store(const u8* from, const TensorMap& map, i32 c0, i32 c1, i32 c2, i32 c3, i32 c4) {
+  asm volatile("cp.async.bulk.tensor.5d.global.shared::cta.tile.bulk_group [%0, {%2, %3, %4, %5, %6}], [%1];" ::"l"(&map),
+               "r"(static_cast<u32>(__cvta_generic_to_shared(from))), "r"(c0), "r"(c1), "r"(c2), "r"(c3), "r"(c4)
+               : "memory");
+}
+TV_FN void tensor_commit() { asm volatile("cp.async.bulk.commit_group;" ::: "memory"); }
+/// Waits until the thread's groups but the latest `pending` have read their sources.
+template <int pending>
+TV_FN void tensor_wait_read() {
+  asm volatile("cp.async.bulk.wait_group.read %0;" ::"n"(pending) : "memory");
+}
+/// Waits until these groups have written global memory, too.
+template <int pending>
+TV_FN void tensor_wait() {
+  asm volatile("cp.async.bulk.wait_group %0;" ::"n"(pending) : "memory");
+}
+#endif
 /// Whether this warp is one of [first, end): the same in all of its threads, which come here together.
 template <int first, int end>
 TV_FN bool is_warp_in() {

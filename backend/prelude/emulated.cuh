@@ -14,6 +14,7 @@
 #define TV_SHARED(name, alignment) tv::u8* const name = tv::shared_memory()
 #define TV_BARRIERS(name, n) tv::u64* const name = tv::memory_barriers()
 #define TV_KERNEL(...) extern "C" void
+#define TV_MAP_PARAMETER const tv::TensorMap
 // The thread that runs; tests, which have no such stacks, say another one.
 #ifndef TV_LANE
 #define TV_LANE tilevm::emu::this_lane()
@@ -295,6 +296,30 @@ TV_FN void cp_async_bulk(const Groups& bulk, u8* to, const u8* from) {
 template <int n, class Groups>
 TV_FN void cp_async_bulk(const Groups& bulk, u8* to, const u8* from, u64) {
   cp_async_bulk<n>(bulk, to, from);
+}
+// Copies of boxes by tensor maps. Coordinates begin with the innermost dimension.
+/// A parameter: the address of the map.
+struct TensorMap {
+  const emu::TensorMap* map;
+};
+template <class... Begin>
+TV_FN void tensor_load(const u8* to, const TensorMap& map, u32 barrier, Begin... begin) {
+  const i32 all[] = {begin...};
+  lane()->operations->tensor_load(lane(), shared_distance(to), map.map, barrier, all, 0);
+}
+template <class... Begin>
+TV_FN void tensor_store(const u8* from, const TensorMap& map, Begin... begin) {
+  const i32 all[] = {begin...};
+  lane()->operations->tensor_store(lane(), shared_distance(from), map.map, all, 0);
+}
+TV_FN void tensor_commit() { lane()->operations->tensor_commit(lane()); }
+template <int pending>
+TV_FN void tensor_wait_read() {
+  lane()->operations->tensor_wait(lane(), pending);
+}
+template <int pending>
+TV_FN void tensor_wait() {
+  lane()->operations->tensor_wait(lane(), pending);
 }
 template <int first, int end>
 TV_FN bool is_warp_in(TV_LINE) {

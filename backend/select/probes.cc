@@ -48,6 +48,8 @@ ProbeMode mode_of(const isa::InstStmt& stmt, const isa::Kernel& kernel, const Fo
   const bool has_value = std::any_of(results.begin(), results.end(), [&](isa::VarId var) {
     return is_value(kernel.variable(var).type);
   });
+  // No thread writes what the copy engine moves: later loads of it show a difference.
+  if (isa::description(stmt.inst).by_copy_engine) return ProbeMode::none;
   return has_value || isa::writes_memory(stmt.inst) ? ProbeMode::records : ProbeMode::none;
 }
 

@@ -9,6 +9,7 @@
 
 #include "isa/access/prefetch.h"
 #include "isa/analysis/statements.h"
+#include "isa/rules/tensor_map.h"
 
 namespace tilevm::backend {
 namespace {
@@ -86,6 +87,7 @@ class FormWords {
         stmt_(stmt) {}
 
   [[nodiscard]] MaybeWords of(const Plain&) const {
+    if (const auto copy = isa::tensor_copy(stmt_.inst)) return of_tensor_copy(*copy);
     const auto* prefetch = std::get_if<isa::Prefetch>(&stmt_.inst);
     if (prefetch == nullptr) return std::nullopt;
     const isa::PrefetchPlan plan = isa::plan_prefetch(
@@ -297,6 +299,20 @@ class FormWords {
                              instructions / static_cast<double>(result_elements()))};
   }
 
+  /// "2 x cp.async.bulk.tensor.2d, boxes of [32, 64], swizzle of 128 bytes".
+  [[nodiscard]] MaybeWords of_tensor_copy(const isa::TensorCopy& copy) const {
+    isa::NoTensorMap why;
+    const auto plan =
+        isa::plan_boxes(copy, *std::get_if<isa::GlobalType>(&kernel_.variable(copy.view).type),
+                        *std::get_if<isa::SharedType>(&kernel_.variable(copy.tensor).type), why);
+    if (!plan) return std::nullopt;
+    const isa::TensorMap& map = plan->map;
+    return Words{fmt::format("{} x cp.async.bulk.tensor.{}d, boxes of {}{}", plan->boxes.size(),
+                             map.box.size(), isa::to_string(map.box),
+                             map.swizzle_bytes == 0
+                                 ? std::string()
+                                 : fmt::format(", swizzle of {} bytes", map.swizzle_bytes))};
+  }
   /// Adds why accesses to a tensor are no wider, with the expression that keeps them from it: "the
   /// offset of dimension 1 is only known to be a multiple of 4: `k * 36`".
   [[nodiscard]] Words with_missed(std::string text, const isa::AccessPlan& plan,

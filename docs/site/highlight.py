@@ -12,7 +12,7 @@ from pygments.util import ClassNotFound
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 FORMATTER = HtmlFormatter(nowrap=True)
-BLOCK = re.compile(r"^```(\w+)[^\n]*\n(.*?)^```$", re.MULTILINE | re.DOTALL)
+BLOCK = re.compile(r"^```(\w*)[^\n]*\n(.*?)^```$", re.MULTILINE | re.DOTALL)
 # What blocks of the pages are called, and a lexer of Pygments for it.
 OTHERS = {"cpp": "cpp", "c": "c", "python": "python", "py": "python", "sh": "bash", "json": "json", "yaml": "yaml",
           "lua": "lua", "cmake": "cmake", "cuda": "cuda", "diff": "diff"}
@@ -43,7 +43,9 @@ def _of_console(text):
 
 
 def colored(language, text):
-    """The text as HTML, or None where the language is not known."""
+    """The text as HTML, or None where the language is not known. A block of no language that begins with a prompt is a session."""
+    if not language:
+        return _of_console(text) if text.startswith("$ ") else html.escape(text, quote=False)
     if language == "tile":
         return pygments.highlight(text, TILE, FORMATTER)
     if language == "console":

@@ -96,6 +96,9 @@ void add_memory(Words& table) {
   add(table, {"cp_async", "memcpy_async", "async_copy", "__pipeline_memcpy_async"},
       fmt::format("an asynchronous copy is {}, {}, {}", name<isa::CopyAsync>(),
                   name<isa::CopyAsyncCommitGroup>(), name<isa::CopyAsyncWaitGroup>()));
+  add(table, {"tma_load", "tma_copy", "tma_store", "cp_async_bulk_tensor"},
+      fmt::format("a copy by a tensor map is {} or {}", name<isa::CopyAsyncTensorGlobalToShared>(),
+                  name<isa::CopyAsyncTensorSharedToGlobal>()));
   add(table, {"ldmatrix", "stmatrix", "movmatrix", "load_matrix_sync", "store_matrix_sync"},
       fmt::format("{}, {} and {} take instructions on matrices where layouts let them",
                   name<isa::LoadShared>(), name<isa::StoreShared>(), name<isa::ConvertLayout>()));

@@ -24,6 +24,7 @@ bool has_effect(const InstStmt& stmt) {
   bool writes_global = false;
   for_each_memory_operand<GlobalOperand>(
       stmt.inst, [&](Access access, VarId) { writes_global = writes_global || writes(access); });
+  if (description(stmt.inst).by_copy_engine) return true;  // barriers count its bytes
   switch (description(stmt.inst).category) {
     case Category::control:
     case Category::debug:

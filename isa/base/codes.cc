@@ -344,6 +344,17 @@ Choose a layout with the number of threads of the source.)"};
           R"(All tiles of a kernel are spread over the same threads. A layout with fewer threads than
 the kernel has becomes one of all threads by replicas.
     y = ConvertLayout(x, layout=replicated(2).spatial(16))    # x: spatial(32).local(..) of 32 threads)"};
+    case Code::bad_tensor_map:
+      return CodeInfo{
+          "no tensor map for a copy",
+          R"(A tensor map (cuTensorMapEncodeTiled) describes a view of rank 1 to 5 whose last dimension is
+contiguous and whose other strides are multiples of 16 bytes, and a box of it that lies in shared
+memory in rows, plain or with a swizzle of 32, 64 or 128 bytes. Launches make the map, so the view's
+extents and strides are made of constants and of parameters.
+    x = ViewGlobal(p, shape=[M, 36])             # f16: rows of 72 bytes, no multiple of 16
+    s = AllocateShared(f16, shape=[64, 64], layout=column_major)
+Pad the rows to a multiple of 16 bytes (`layout=strides(40, 1)`), take a layout of
+std/warp_groups.tile, or copy by CopyAsync, which needs no map.)"};
     case Code::no_dot_instruction:
       return CodeInfo{
           "no tensor-core instruction fits this Dot",
@@ -614,6 +625,15 @@ A warp comes once to each phase, and again only when it knows that the phase is 
 product that reads it would go on. Wait for everything that was begun: for the phase of the barrier
 that counts a copy's bytes, or for the last commit group.
     WaitBarrier(full, parity=p, stage=s)         # before the end of the block)"};
+    case Code::bad_tensor_box:
+      return CodeInfo{
+          "a copy by a tensor map that hardware refuses",
+          R"(A copy begins along the last dimension at a multiple of 16 bytes, and a store never below
+zero: otherwise the launch ends with an illegal instruction. A store clips a box that reaches past
+the end of the last dimension to the next multiple of 16 bytes, so the extent there must be one:
+otherwise the padding of a row, or what stands behind the tensor, is overwritten.
+    CopyAsyncTensorGlobalToShared(s, x, barrier=full, offset=[i:, 4:])   # f16: 8 bytes
+Begin at a multiple of 16 bytes; pad the last extent, or store the edge by StoreGlobal.)"};
     case Code::redundant_barrier:
       return CodeInfo{
           "a barrier or a wait that this run does not need",
@@ -636,12 +656,13 @@ the same bits is a model. `tilevm record` on such a GPU says in seconds whether 
 docs/reference/approximations.md has the functions, their errors and what was compared where.)"};
     case Code::products_in_flight:
       return CodeInfo{
-          "a block ends while products are in flight",
+          "a block or a group of warps ends, or divides, while products are in flight",
           R"(The results of a DotAsync arrive when its group is waited for. A block that ends before
 loses them, and its shared memory goes to another block while tensor cores still read it.
     DotAsyncCommitGroup()
     DotAsyncWaitGroup(0)
-Wait for all groups before the end of the kernel.)"};
+Wait for all groups before the end of the kernel. Each warp counts its products, so a group of warps
+waits before its own end, and before a group inside of it multiplies.)"};
     case Code::deadlock:
       return CodeInfo{
           "blocks wait for one another, or for a block that cannot begin",

@@ -71,6 +71,7 @@ enum class Code : std::uint16_t {
   value_not_representable = 217,
   not_supported = 218,
   convert_crosses_threads = 219,
+  bad_tensor_map = 220,
 
   // The whole program.
   require_failed = 301,
@@ -114,6 +115,7 @@ enum class Code : std::uint16_t {
   barrier_not_ready = 423,
   named_barrier = 424,
   exit_in_flight = 425,
+  bad_tensor_box = 426,
 
   // Input and output data.
   bad_specification = 501,

@@ -34,7 +34,9 @@ struct DotAsync {
            "write registers of a, or to write operands in shared memory is a fault. A further "
            "DotAsync may add to the same d before. What instructions stored to shared memory needs "
            "a FenceProxy before the product reads it; what CopyAsync filled needs none "
-           "(docs/reference/semantics.md, DotAsync).",
+           "(docs/reference/semantics.md, DotAsync). A group of warps multiplies if it is made of "
+           "whole warp groups: four warps, or a multiple, from a warp of the block that is a "
+           "multiple of 4 on. Each group commits and waits on its own.",
        .canonical_nan = true},
       slot("a", &DotAsync::a, "the left matrix, [m, k]", Access::read, Proxy::async,
            ProductRole::left),
@@ -61,7 +63,8 @@ struct DotAsyncCommitGroup {
        .category = Category::compute,
        .sync = Sync::arrive,
        .summary = "Makes a group of the products since the last commit.",
-       .detail = "A group may be empty. Each warp counts its own groups."});
+       .detail = "A group may be empty. Each warp counts its own groups. So a group of warps "
+                 "commits its own products alone."});
   friend bool operator==(const DotAsyncCommitGroup&, const DotAsyncCommitGroup&) = default;
 };
 
@@ -77,7 +80,8 @@ struct DotAsyncWaitGroup {
            "All older groups are retired: their results may be read, and the registers of "
            "their operands may be written. Each warp waits for its own part of a product, so a "
            "Synchronize must follow before another warp, or a copy, overwrites operands in "
-           "shared memory."},
+           "shared memory. Another group of warps knows of the wait by a barrier at which all "
+           "threads of the group arrive after it, or one of them after a Synchronize."},
       slot("pending", &DotAsyncWaitGroup::pending,
            "how many groups may stay in flight, a constant from 0 on"));
   friend bool operator==(const DotAsyncWaitGroup&, const DotAsyncWaitGroup&) = default;

@@ -23,6 +23,7 @@
 #include "isa/inst/rearrange.h"
 #include "isa/inst/reduce.h"
 #include "isa/inst/schema.h"
+#include "isa/inst/tensor_copy.h"
 #include "isa/inst/transfer.h"
 
 namespace tilevm::isa {
@@ -44,16 +45,24 @@ struct Joined<InstructionList<A...>, InstructionList<B...>, Lists...>
 /// One alternative for each instruction, in the order of the reference pages.
 using InstructionVariant =
     detail::Joined<IndexingInstructions, CreationInstructions, TransferInstructions,
-                   GatherInstructions, AsyncCopyInstructions, ElementwiseInstructions,
-                   ComputeInstructions, AsyncDotInstructions, RearrangeInstructions,
-                   ReduceInstructions, ControlInstructions, BarrierInstructions,
-                   DebugInstructions>::type;
+                   GatherInstructions, AsyncCopyInstructions, TensorCopyInstructions,
+                   ElementwiseInstructions, ComputeInstructions, AsyncDotInstructions,
+                   RearrangeInstructions, ReduceInstructions, ControlInstructions,
+                   BarrierInstructions, DebugInstructions>::type;
 
 inline constexpr std::size_t instruction_count = std::variant_size_v<InstructionVariant>;
 
 /// A type of instruction.
 template <class Inst>
 concept AnyInstruction = requires { Inst::schema; };
+
+namespace detail {
+
+/// Makes `inst` the value of `self`; instruction.cc has one for each type.
+template <AnyInstruction Inst>
+void hold(InstructionVariant& self, Inst inst);
+
+}  // namespace detail
 
 /// An instruction of any type. Special members are tables over all types, so instruction.cc
 /// compiles them once: in every file that copies a program they took a third of the file's
@@ -62,7 +71,9 @@ class Instruction : public InstructionVariant {
  public:
   Instruction();
   template <AnyInstruction Inst>
-  Instruction(Inst inst);  // NOLINT: implicit by intent; instruction.cc has one for each type
+  Instruction(Inst inst) : Instruction() {  // NOLINT: implicit by intent
+    detail::hold(*this, std::move(inst));
+  }
   Instruction(const Instruction&);
   Instruction(Instruction&&) noexcept;
   Instruction& operator=(const Instruction&);

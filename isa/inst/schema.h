@@ -137,6 +137,7 @@ struct Description {
   bool in_kernel = true;         ///< may stand in a kernel
   bool exchanges = false;        ///< may move values between threads through shared memory that is
                                  ///< no tensor of the program (isa/program/exchange.h)
+  bool by_copy_engine = false;   ///< the copy engine moves its tile, of which no thread has a part
   bool canonical_nan = false;    ///< a NaN in the result is the canonical one, whatever NaN an
                                  ///< operand has; the CUDA backend then skips casts that do no more
 

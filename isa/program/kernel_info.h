@@ -89,7 +89,7 @@ struct KernelInfo {
   std::int64_t exchange_offset = 0, exchange_bytes = 0;
   /// Each group of warps has two halves of its own, behind those of the block.
   [[nodiscard]] std::int64_t exchange_offset_of(std::int32_t group) const {
-    return exchange_offset + group * 2 * exchange_bytes;
+    return exchange_offset + std::int64_t{group} * 2 * exchange_bytes;
   }
   /// Barriers and waits after which shared memory is reused by another tensor.
   StmtSet reuse_barriers;

@@ -39,14 +39,16 @@ struct CopyMove {
 
 using TileMove = std::variant<RegisterMove, CopyMove>;
 
-/// Whether an instruction moves a tile: it transfers, and a tensor in memory is an operand of it.
+/// Whether the threads of an instruction move a tile: it transfers, a tensor in memory is an operand
+/// of it, and the copy engine does not move it.
 template <class Inst>
 constexpr bool moves_tile() {
   bool found = false;
   for_each_slot<Inst>([&]<class Slot>(const SlotInfo<Inst, Slot>& info, std::size_t) {
     found = found || info.access != Access::none;
   });
-  return found && Inst::schema.description.category == Category::transfer;
+  return found && Inst::schema.description.category == Category::transfer &&
+         !Inst::schema.description.by_copy_engine;
 }
 
 /// What an instruction that moves a tile moves: a specialisation for each, beside its type rule.

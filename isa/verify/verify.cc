@@ -20,6 +20,7 @@
 #include "isa/rules/support.h"
 #include "isa/verify/verify_groups.h"
 #include "isa/verify/verify_pipeline.h"
+#include "isa/verify/verify_tensor_copies.h"
 
 namespace tilevm::isa {
 namespace {
@@ -45,6 +46,7 @@ class KernelVerifier {
     }
     check_threads();
     if (types_hold_) check_groups(kernel_, target_, diagnostics_, info_);
+    if (types_hold_) check_tensor_copies(kernel_, diagnostics_, info_);
     check_shared_size();
   }
 

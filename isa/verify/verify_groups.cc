@@ -11,9 +11,7 @@
 
 #include <fmt/format.h>
 
-#include "isa/analysis/async_products.h"
 #include "isa/analysis/operands.h"
-#include "isa/analysis/warp_groups.h"
 #include "isa/inst/limits.h"
 #include "isa/program/exchange.h"
 
@@ -163,7 +161,6 @@ class GroupVerifier {
 
   void run() {
     check_block(kernel_.body, 0);
-    check_products();
     if (!info_.has_groups()) return;
     if (info_.num_threads % warp_threads != 0) {
       error(Code::bad_group, kernel_.span,
@@ -200,17 +197,47 @@ class GroupVerifier {
     }
   }
 
-  /// Products that complete later are followed by warps of the whole block alone, not yet by
-  /// groups.
-  void check_products() {
-    const Stmt* product = first_async_product(kernel_);
-    if (product == nullptr || !tells_warps_apart(kernel_)) return;
-    add_note(error(Code::misplaced, product->span,
-                   fmt::format(
-                       "`{}` is not yet for kernels with groups of warps or barriers between them",
-                       description(std::get<InstStmt>(product->node).inst).mnemonic)),
-             "let all warps of the block multiply and order them by `Synchronize`, or use `Dot`, "
-             "which completes where it stands");
+  /// Tensor cores work for whole warp groups, which multiply, commit and wait together.
+  void check_product(const InstStmt& stmt, std::int32_t at, Span span) {
+    const bool is_of_products = std::holds_alternative<DotAsync>(stmt.inst) ||
+                                std::holds_alternative<DotAsyncCommitGroup>(stmt.inst) ||
+                                std::holds_alternative<DotAsyncWaitGroup>(stmt.inst);
+    if (!is_of_products) return;
+    const ThreadGroup& here = group(at);
+    constexpr std::int64_t whole = warp_group_warps * warp_threads;
+    if (here.first_thread % whole == 0 && here.threads % whole == 0) return;
+    const std::string own = at == 0 ? fmt::format("the block has {} threads", here.threads)
+                                    : fmt::format("this one is for {}", name_of(here));
+    auto& diagnostic = error(Code::misplaced, span,
+                             fmt::format("`{}` is for whole warp groups of {} warps, and {}",
+                                         description(stmt.inst).mnemonic, warp_group_warps, own));
+    suggest_warp_groups(at, diagnostic);
+  }
+
+  /// The whole warp groups that are nearest to a group.
+  void suggest_warp_groups(std::int32_t at, Diagnostic& diagnostic) {
+    const auto whole = [](std::int64_t warps) {
+      return warps / warp_group_warps * warp_group_warps;
+    };
+    const ThreadGroup& here = group(at);
+    if (at == 0) {
+      add_note(diagnostic,
+               here.warps() < warp_group_warps
+                   ? fmt::format("give the block a multiple of {} threads",
+                                 warp_group_warps * warp_threads)
+                   : fmt::format("let a part of the block multiply: `with warps(0, {}):`",
+                                 whole(here.warps())));
+      return;
+    }
+    const std::int64_t around = group(here.parent).first_warp();
+    const std::int64_t begin = whole(here.first_warp() + warp_group_warps - 1) - around;
+    const std::int64_t warps = whole(here.warps() + warp_group_warps - 1);
+    add_note(
+        diagnostic,
+        fmt::format("a warp group begins at a warp of the block that is a multiple of {}: `with "
+                    "warps({}, {}):` is one",
+                    warp_group_warps, begin, begin + warps),
+        here.span);
   }
 
   void check_groups_of(const ForkStmt& fork) {
@@ -243,6 +270,7 @@ class GroupVerifier {
     for_each_register_operand(stmt.inst, [&](VarId tile) { check_threads(tile, at, around.span); });
     const Description& what = description(stmt.inst);
     check_barriers(stmt, at, around.span);
+    check_product(stmt, at, around.span);
     if (at == 0) return;
     if (what.orders_blocks() || std::holds_alternative<Exit>(stmt.inst)) {
       add_note(

@@ -16,6 +16,7 @@ void find_groups(const Kernel& kernel, Diagnostics& diagnostics, KernelInfo& inf
 /// named barriers and the registers of `info`:
 ///   - every register tile of a group is spread over the group's threads
 ///   - what a group writes it declares; what orders blocks or ends the block stands outside
+///   - asynchronous products are those of whole warp groups of four warps
 ///   - groups that synchronize need at most 16 named barriers, with those that the program names
 ///   - the registers of groups that run at the same time fit what the launch allocates
 void check_groups(const Kernel& kernel, const Target& target, Diagnostics& diagnostics,

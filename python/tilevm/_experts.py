@@ -15,7 +15,7 @@ _registered: Any = None
 def _grouped(x: torch.Tensor, counts: torch.Tensor, tiles: torch.Tensor, scales: torch.Tensor, codes: torch.Tensor, scale: torch.Tensor,
              type_: str, group: int, outputs: int, plan: str, many: int) -> torch.Tensor:
     """Rows of x by the weights of their experts: the first counts[0] by those of expert 0, and so on."""
-    out = x.new_empty((x.shape[0], outputs))
+    out = x.new_zeros((x.shape[0], outputs))  # rows without an expert are the last
     begin = 0
     for expert, count in enumerate(counts.tolist()):
         if count:
@@ -46,7 +46,7 @@ def _grouped_gradient(grad: torch.Tensor, counts: torch.Tensor, codes: torch.Ten
                       group: int) -> torch.Tensor:
     from ._operator import dequantize
 
-    out = grad.new_empty((grad.shape[0], inputs))
+    out = grad.new_zeros((grad.shape[0], inputs))
     begin = 0
     for expert, count in enumerate(counts.tolist()):
         if count:
@@ -129,19 +129,27 @@ class QuantizedExperts(torch.nn.Module):
         self.act_fn = experts.act_fn
 
     def forward(self, hidden_states: torch.Tensor, top_k_index: torch.Tensor, top_k_weights: torch.Tensor) -> torch.Tensor:
-        k = top_k_index.shape[1]
-        experts = top_k_index.reshape(-1)
-        order = torch.argsort(experts, stable=True)
-        counts = torch.zeros(self.gate_up.experts + 1, dtype=torch.int64, device=experts.device)
-        counts = counts.scatter_add(0, experts.clamp(0, self.gate_up.experts), torch.ones_like(experts))[:-1]
-        rows = order // k
-        x = hidden_states[rows].half()
+        counts, order = counts_and_order(top_k_index, self.gate_up.experts)
+        x = hidden_states[order // top_k_index.shape[1]].half()
         gate, up = self.gate_up(x, counts).chunk(2, dim=-1)
-        y = self.down(self.act_fn(gate) * up, counts)
-        kept = (experts[order] < self.gate_up.experts)[:, None]  # others have no expert
-        y = torch.where(kept, y.float() * top_k_weights.reshape(-1)[order, None].float(), 0.0)
-        out = torch.zeros(hidden_states.shape, dtype=torch.float32, device=y.device).index_add(0, rows, y)
-        return out.to(hidden_states.dtype)
+        return mixed(self.down(self.act_fn(gate) * up, counts), hidden_states, order, top_k_index, top_k_weights, self.gate_up.experts)
+
+
+def counts_and_order(top_k_index: torch.Tensor, experts: int) -> tuple[torch.Tensor, torch.Tensor]:
+    """How many rows each expert has, and the order of experts of pairs of row and expert; those without an expert are the last."""
+    chosen = top_k_index.reshape(-1)
+    counts = torch.zeros(experts + 1, dtype=torch.int64, device=chosen.device)
+    counts = counts.scatter_add(0, chosen.clamp(0, experts), torch.ones_like(chosen))[:-1]
+    return counts, torch.argsort(chosen, stable=True)
+
+
+def mixed(y: torch.Tensor, hidden_states: torch.Tensor, order: torch.Tensor, top_k_index: torch.Tensor, top_k_weights: torch.Tensor,
+          experts: int) -> torch.Tensor:
+    """The sum of the experts' results of each row, times their weights."""
+    kept = (top_k_index.reshape(-1)[order] < experts)[:, None]  # others have no expert
+    y = torch.where(kept, y.float() * top_k_weights.reshape(-1)[order, None].float(), 0.0)
+    out = torch.zeros(hidden_states.shape, dtype=torch.float32, device=y.device)
+    return out.index_add(0, order // top_k_index.shape[1], y).to(hidden_states.dtype)
 
 
 def are_experts(module: torch.nn.Module) -> bool:

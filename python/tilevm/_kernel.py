@@ -9,6 +9,7 @@ import json
 import os
 import sys
 import threading
+from collections.abc import Sequence
 from typing import Any, NamedTuple
 
 from . import _library
@@ -52,8 +53,8 @@ class Kernel(Reports):
     """A verified program and its entry; load() and loads() make it. Calls may come from any thread."""
 
     def __init__(self, text: str | None, path: str, constants: dict[str, Any], target: str | None,
-                 entry: str | None) -> None:
-        self._recipe = (text, path, constants, target, entry)
+                 entry: str | None, include: tuple[str, ...] = ()) -> None:
+        self._recipe = (text, path, constants, target, entry, include)
         self._defines = [f"{name}={_constant(value)}" for name, value in constants.items()]
         self._programs: dict[str | None, Program] = {}
         self._launches = threading.local()
@@ -349,10 +350,22 @@ def _device_index(value: Any) -> int:
     return -1
 
 
+def _folders(include: Any) -> tuple[str, ...]:
+    """The absolute paths of a folder or of several."""
+    several = (include,) if isinstance(include, (str, os.PathLike)) else include
+    try:
+        return tuple(os.path.abspath(os.fsdecode(folder)) for folder in several)
+    except TypeError:
+        raise UsageError(f"`include` takes a folder or a list of folders, not {include!r}") from None
+
+
 def load(path: str | os.PathLike[str], *, target: str | None = None, entry: str | None = None,
-         **constants: Any) -> Kernel:
-    """Reads a program from a file. ProgramError: it has faults. UsageError: it cannot be read."""
-    return Kernel(None, os.path.abspath(os.fspath(path)), constants, target, entry)
+         include: Sequence[str | os.PathLike[str]] = (), **constants: Any) -> Kernel:
+    """Reads a program from a file. It may include files of its own folder, and of the folders `include`.
+
+    ProgramError: it has faults. UsageError: it cannot be read.
+    """
+    return Kernel(None, os.path.abspath(os.fspath(path)), constants, target, entry, _folders(include))
 
 
 def loads(text: str, *, name: str = "program.tile", target: str | None = None, entry: str | None = None,

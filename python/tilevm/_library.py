@@ -42,7 +42,7 @@ SIGNATURES: dict[str, tuple[Any, list[Any]]] = {
     "tilevm_prints": (c_char_p, []),
     "tilevm_counters": (c_char_p, []),
     "tilevm_open": (STATUS, [c_char_p, c_char_p, WORDS, c_char_p, POINTER(c_void_p)]),
-    "tilevm_open_file": (STATUS, [c_char_p, WORDS, c_char_p, POINTER(c_void_p)]),
+    "tilevm_open_file_in": (STATUS, [c_char_p, WORDS, WORDS, c_char_p, POINTER(c_void_p)]),
     "tilevm_close": (None, [c_void_p]),
     "tilevm_warnings": (c_char_p, [c_void_p]),
     "tilevm_entries": (POINTER(CEntry), [c_void_p, POINTER(c_size_t)]),

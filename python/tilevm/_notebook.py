@@ -24,7 +24,7 @@ def _row(parameter: Parameter) -> str:
 
 def kernel_html(name: str, parameters: tuple[Parameter, ...], recipe: tuple[Any, ...], warnings: str) -> str:
     """A table of parameters, the constants that were given, warnings, and the text or the file of the program."""
-    text, path, constants, target, _ = recipe
+    text, path, constants, target = recipe[:4]
     given = ", ".join(f"{key} = {value}" for key, value in constants.items())
     facts = [f"<code>{escape(given)}</code>"] if given else []
     facts += [f"for <code>{escape(target)}</code>"] if target else []

@@ -20,7 +20,8 @@ class Program:
         if text is None:
             if "\0" in path:
                 raise UsageError("the path has a zero character; remove it")
-            status = LIBRARY.tilevm_open_file(os.fsencode(path), words(defines), wanted, self.handle)
+            status = LIBRARY.tilevm_open_file_in(os.fsencode(path), words(list(recipe[5])), words(defines), wanted,
+                                                 self.handle)
         else:
             status = LIBRARY.tilevm_open(text_of(text, "the program"), text_of(path, "`name`"), words(defines), wanted,
                                          self.handle)

@@ -157,9 +157,10 @@ class Reports:
 
         from . import _command
 
-        text, path, _, target, _ = self._recipe
+        text, path, _, target, _, include = self._recipe
         options = [*(word for define in self._defines for word in ("-D", define)), "--entry", self.name, *options]
         options += ["--target", target] if target else []
+        options += [word for each in include for word in ("-I", each)]
         with tempfile.TemporaryDirectory() as folder:
             given = self._files(arguments, inputs, folder) if _is_call(arguments, inputs) else \
                 ["{}={}".format(*each) for each in inputs.items()]

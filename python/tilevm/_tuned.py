@@ -194,7 +194,8 @@ def choose(device: str, type_: str, inputs: int, outputs: int, group: int, rows:
 
     That of the nearest row of the device that the program takes: the same problem, else the same number of bits and
     the nearest shape; of equals the user's, then the fastest. A row of another device of the same architecture
-    ("sm_90") is nearer than one of this device for half as many rows. Without any row it is the plan of no constants.
+    ("sm_90") is nearer than one of this device for half as many rows. Without any row it is the plan of no constants, or
+    for groups that are not multiples of 32 of steps of 16 weights.
     """
     found: list[Any] = []
     for place, file in enumerate((user_file(), HERE / "tuned.jsonl")):
@@ -205,7 +206,7 @@ def choose(device: str, type_: str, inputs: int, outputs: int, group: int, rows:
     for *_, row in sorted(found):
         if _is_legal(row, type_, inputs, outputs, group):
             return Plan(row.program, dict(row.constants), row.source)
-    return Plan()
+    return Plan() if group % 32 == 0 else Plan(constants={"BK": 16})
 
 
 def crossover(device: str) -> Optional[int]:

@@ -17,7 +17,7 @@ from ._operator import current_gpu, dequantize, kernel_of, program_codes, regist
 from ._packing import pack_codes
 from ._tuned import PIPELINED, Plan, bits_of, choose, crossover, program_type
 
-__all__ = ["ColumnParallel", "GroupedLinear", "HalfLinear", "PackedLinear", "Plan", "QuantizedExperts", "QuantizedLinear", "Recipe",
+__all__ = ["ColumnParallel", "GroupedLinear", "HalfLinear", "PackedExperts", "PackedLinear", "Plan", "QuantizedExperts", "QuantizedLinear", "Recipe",
            "RowParallel", "choose", "convert", "crossover", "from_pretrained", "layer_of", "parallel_layer", "quantize"]
 register()
 _quantized_linear = torch.ops.tilevm.quantized_linear.default  # looked up once
@@ -46,9 +46,9 @@ class QuantizedLinear(torch.nn.Module):
     def __init__(self, in_features: int, out_features: int, type: str = "u4", group: int = 64, bias: bool = True,
                  plan: Optional[Plan] = None, rows: int = 16, many_rows: Union[int, str, None] = "tuned") -> None:
         super().__init__()
-        if min(in_features, out_features, rows) < 1 or group < 32 or group % 32 != 0:
+        if min(in_features, out_features, rows) < 1 or group < 16 or group % 16 != 0:
             raise UsageError(f"a layer of {in_features} x {out_features} for {rows} rows with groups of {group} cannot be; "
-                             "features and rows are at least 1, groups multiples of 32")
+                             "features and rows are at least 1, groups multiples of 16")
         self.in_features, self.out_features, self.weight_type, self.group = in_features, out_features, type, group
         count = (in_features * out_features * bits_of(type) + 7) // 8
         device, architecture = current_gpu()
@@ -186,6 +186,7 @@ def quantize(weight: Any, type: str, group: int) -> tuple[Any, Any]:
 # They import this module's layer.
 from ._convert import HalfLinear, Recipe, convert  # noqa: E402
 from ._experts import GroupedLinear, QuantizedExperts  # noqa: E402
+from ._packed_experts import PackedExperts  # noqa: E402
 from ._packed_linear import PackedLinear, layer_of  # noqa: E402
 from ._parallel import ColumnParallel, RowParallel, parallel_layer  # noqa: E402
 from ._transformers import from_pretrained  # noqa: E402

@@ -214,6 +214,13 @@ struct OutsideUse {
   std::vector<std::int64_t> block;  ///< block that comes first in the order
 };
 
+/// Which orders of its blocks a launch ran in.
+enum class OrdersRun : std::uint8_t {
+  alike,  ///< blocks do not order themselves, so that one order shows what any does
+  some,   ///< blocks order themselves, and several orders were run
+  one,    ///< they do, and the launch or its memory is too large for more than one
+};
+
 struct Report {
   std::optional<Fault> fault;  ///< fault of the block that comes first in the order; x is fastest
   Counters counters;
@@ -225,6 +232,7 @@ struct Report {
   std::vector<StoreUse> stores;
   std::vector<OutsideUse> outside;     ///< uses in the order of the text
   std::array<std::int64_t, 3> grid{};  ///< the extents
+  OrdersRun orders = OrdersRun::alike;
   /// In the order of the text; empty unless Options::keep_shadow.
   std::vector<StatementErrors> errors;
 };

@@ -39,6 +39,7 @@ struct TraceEvent {
   std::uint64_t step = 0;               ///< counts the statements of the block, from 1
   Span span{};
   std::string_view mnemonic;
+  std::uint16_t group = 0;  ///< index in isa::KernelInfo::groups of the warps that ran it
   std::vector<TracedTile> tiles;
   std::vector<TracedScalar> scalars;
 };

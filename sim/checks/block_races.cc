@@ -206,9 +206,10 @@ bool Replay::report(const GlobalFootprint& footprint, Context& context) {
         ConflictingAccess here;
         const std::uint64_t begin = cursor.bit() >> shift_,
                             end = ((cursor.bit() + access.tile.bits - 1) >> shift_) + 1;
-        for (auto& [type, statements] : buffer.owners) {
+        for (auto& owner : buffer.owners) {
+          const auto& type = owner.first;
           if (!conflict(type, mine)) continue;
-          statements.update(begin, end, [&here, &type](std::uint32_t statement) {
+          owner.second.update(begin, end, [&here, &type](std::uint32_t statement) {
             if (statement != 0) here = {0, statement, type.kind, type.combination};
             return statement;
           });

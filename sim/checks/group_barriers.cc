@@ -120,6 +120,7 @@ void explain_arrivals(const SyncObject& object, Context& context) {
 }
 
 bool too_many_arrivals(const BarrierUseSite& site, std::uint32_t threads, Context& context) {
+  if (context.state.overtaken) return report_overtaken(context);
   const SyncObject& object = context.state.parties.object(site.object);
   context.fail(
       Code::barrier_phase, site.span,
@@ -144,8 +145,10 @@ const PhaseArrival* last_arrival(const SyncObject& object) {
 }
 
 /// An arrival by threads that do not know that the phase before is complete may, in another order,
-/// count for that phase.
+/// count for that phase. After a wait that may be overtaken, the phases of arrivals follow from what
+/// that wait means, so it is the cause.
 bool ambiguous_arrival(const BarrierUseSite& site, std::int64_t known, Context& context) {
+  if (context.state.overtaken) return report_overtaken(context);
   const SyncObject& object = context.state.parties.object(site.object);
   const std::string& name = planned(context, site.object).name;
   context.fail(Code::barrier_phase, site.span,
@@ -165,6 +168,40 @@ bool ambiguous_arrival(const BarrierUseSite& site, std::int64_t known, Context& 
                           "phase before the next arrival, or for another barrier that follows it",
                           name),
               context);
+  return false;
+}
+
+/// Bytes of copies under way that an object counts.
+std::int64_t bytes_under_way(std::size_t object, const Context& context) {
+  std::int64_t bytes = 0;
+  for (const AsyncOperation& each : context.state.under_way) {
+    if (each.object == object) bytes += each.bytes;
+  }
+  return bytes;
+}
+
+/// All arrivals of a phase have come, and with them all bytes that it expects: `extra` more come.
+bool too_many_bytes(const BarrierUseSite& site, std::int64_t extra, Context& context) {
+  const SyncObject& object = context.state.parties.object(site.object);
+  const std::string& name = planned(context, site.object).name;
+  context.fail(Code::barrier_phase, site.span,
+               fmt::format("phase {} of {} gets {} bytes more than its arrivals expect: all have "
+                           "come, and it never completes",
+                           object.phase, name, extra));
+  for (const AsyncOperation& each : context.state.under_way) {
+    if (each.object != site.object || each.span == site.span) continue;
+    add_note(context.fault->diagnostic, fmt::format("this copy brings {} bytes", each.bytes),
+             each.span);
+    break;
+  }
+  if (!object.arrivals.empty()) {
+    const PhaseArrival& last = object.arrivals.back();
+    add_note(context.fault->diagnostic,
+             fmt::format("{} arrived here", group_name(context, last.group)), last.span);
+  }
+  add_note(context.fault->diagnostic,
+           "`ArriveExpect` expects the bytes of all copies of a phase; a copy by a tensor map "
+           "counts its whole box, elements outside of the view included");
   return false;
 }
 
@@ -198,6 +235,15 @@ void end_phase(std::size_t number, Context& context) {
   if (object.end_phase()) check_not_overtaken(number, phase, context);
 }
 
+/// Place of a copy to global memory that may still read shared memory; none if all have been
+/// waited for.
+Span unread_store(const BlockState& state) {
+  for (const TensorStores& stores : state.tensor_stores) {
+    if (stores.is_open || stores.read < stores.groups) return stores.last;
+  }
+  return {};
+}
+
 }  // namespace
 
 std::string arrived(const PhaseArrival& arrival, const Context& context) {
@@ -212,6 +258,38 @@ void make_barrier(std::size_t object, Context& context) {
   made.expected = made.pending = planned(context, object).arrivals;
   made.made = state.parties.segment(state.group);
   made.maker = planned_group(context, state.group).threads.first;
+}
+
+bool begin_counted(const BarrierUseSite& site, std::int64_t bytes, Context& context) {
+  if (!is_visible(site, context)) return false;
+  const SyncObject& object = context.state.parties.object(site.object);
+  const std::int64_t known = known_phases(object, context);
+  if (known < object.phase) {
+    context.fail(Code::barrier_phase, site.span,
+                 fmt::format("the bytes of `{}` may count for phase {} of {} instead of phase {}: "
+                             "{} did not wait for phase {}",
+                             site.mnemonic, known, planned(context, site.object).name, object.phase,
+                             group_name(context, context.state.group), object.phase - 1));
+    if (const PhaseArrival* const last = last_arrival(object)) {
+      add_note(context.fault->diagnostic,
+               fmt::format("phase {} was completed without them; {} arrived at it here",
+                           object.phase - 1, group_name(context, last->group)),
+               last->span);
+    }
+    add_note(context.fault->diagnostic,
+             "if the copy belongs to that phase, let an `ArriveExpect` of it expect its bytes, "
+             "too; else wait for the phase first");
+    return false;
+  }
+  const std::int64_t coming = object.bytes + bytes_under_way(site.object, context) + bytes;
+  if (object.pending == 0 && coming > 0) return too_many_bytes(site, coming, context);
+  if (coming < max_bytes) return true;
+  context.fail(
+      Code::barrier_phase, site.span,
+      fmt::format("{} bytes come to phase {} of {} that no `ArriveExpect` expects; a "
+                  "barrier counts to {}",
+                  coming, object.phase, planned(context, site.object).name, max_bytes - 1));
+  return false;
 }
 
 bool arrive(const BarrierUseSite& site, std::int64_t bytes, Context& context) {
@@ -237,6 +315,8 @@ bool arrive(const BarrierUseSite& site, std::int64_t bytes, Context& context) {
   state.parties.begin_segment(group);
   object.pending -= threads;
   object.bytes -= expected;
+  const std::int64_t extra = object.bytes + bytes_under_way(site.object, context);
+  if (object.pending == 0 && extra > 0) return too_many_bytes(site, extra, context);
   end_phase(site.object, context);
   return true;
 }
@@ -252,6 +332,7 @@ bool wait_for_phase(const BarrierUseSite& site, std::uint64_t parity, Context& c
   const std::int64_t phase = (known & 1) == bit ? known : known - 1;
   const PhaseWait* const last = object.last_wait(group);
   if (context.settings.checks.races && last != nullptr && phase <= last->phase) {
+    if (state.overtaken) return report_overtaken(context);
     context.fail(
         Code::barrier_phase, site.span,
         fmt::format(
@@ -388,7 +469,7 @@ bool check_exit(Span span, Context& context) {
   const auto& copies = state.shared.copies;
   const Span begun = !state.under_way.empty() ? state.under_way.front().span
                      : !copies.empty()        ? copies.front().plan->destination.span
-                                              : Span{};
+                                              : unread_store(state);
   if (begun == Span{}) return true;
   context.fail(Code::exit_in_flight, span,
                "the block ends while an asynchronous access is under way");

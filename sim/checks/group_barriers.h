@@ -22,6 +22,10 @@ struct BarrierUseSite {
 /// One thread initialises a stage of a memory barrier.
 void make_barrier(std::size_t object, Context& context);
 
+/// Whether a copy of so many bytes may begin that a stage counts. False after a fault: the barrier
+/// is not visible yet, an earlier phase may count the bytes, or the phase expects fewer.
+[[nodiscard]] bool begin_counted(const BarrierUseSite& site, std::int64_t bytes, Context& context);
+
 /// All threads of the current group arrive, and each lets the phase wait for `bytes` more. False
 /// after a fault: the barrier is not visible yet, the phase takes fewer arrivals, or the arrival
 /// may count for an earlier phase.

@@ -77,9 +77,13 @@ std::optional<GlobalClash> find_global_clash(const GroupGlobalAccess& earlier,
       for_each_granule(now, context, [&](std::uint32_t thread, std::uint64_t granule) {
         const auto at = touched.find(granule);
         if (at == touched.end()) return true;
-        const std::uint32_t self = is_copy ? AccessRecord::any_thread : thread;
+        const std::uint32_t self = !is_copy ? thread
+                                   : context.state.begun
+                                       ? group_of(context, context.state.group).threads.first
+                                       : AccessRecord::any_thread;
         // Replicas store the same bits, so a thread finds what it stored itself.
         const bool is_own = now.footprint.use == GlobalUse::load &&
+                            earlier.segment.party.chain == 0 &&
                             std::ranges::find(at->second, self) != at->second.end();
         if (is_own) return true;
         for (const std::uint32_t other : at->second) {
@@ -151,8 +155,9 @@ bool check_group_global(const GlobalFootprint& footprint, const TouchedIntervals
   BlockState& state = context.state;
   const bool is_copy = footprint.use == GlobalUse::copy;
   const Segment segment =
-      is_copy ? Segment{copy_chain(state), static_cast<std::uint32_t>(state.shared.groups)}
-              : state.parties.segment(state.group);
+      state.begun ? *state.begun
+      : is_copy   ? Segment{copy_chain(state), static_cast<std::uint32_t>(state.shared.groups)}
+                  : state.parties.segment(state.group);
   GroupGlobalAccess now{footprint, pieces.bits, state.group, segment};
   const AccessType type = type_of(now);
   for (const GroupGlobalAccess& earlier : state.global_accesses) {

@@ -7,16 +7,16 @@
 #include <unordered_map>
 #include <vector>
 
+#include "isa/dot/mma_shapes.h"
 #include "sim/checks/granules.h"
 #include "sim/checks/group_race_notes.h"
 
 namespace tilevm::sim {
 namespace {
 
-/// The number of the chain of CopyAsync among the chains of a group.
-constexpr std::uint32_t copies_chain = 0xffffffff;
 /// Accesses beyond which those are dropped that every group knows.
 constexpr std::size_t enough_accesses = 512;
+constexpr auto lanes = static_cast<std::uint32_t>(isa::warp_size);
 
 /// An access that is about to be made.
 struct NewAccess {
@@ -43,19 +43,31 @@ OrderedAccess ordered(const GroupAccess& access, std::uint32_t thread) {
   return {access.segment, thread, is_generic_write(access)};
 }
 
+/// Whether a new access sees what an earlier one wrote only after a proxy fence. CopyAsync needs
+/// none before products: its wait has the fence where the code needs one (docs/reference/products).
+bool needs_fence(const GroupAccess& earlier, const NewAccess& now) {
+  if (!now.is_async_proxy() || !is_generic_write(earlier)) return false;
+  return now.use != SharedUse::product || earlier.segment.party.chain != copies_chain;
+}
+
+/// Whether a clock is after an earlier access with all of its threads.
+bool is_after_all(const PartyClock& seen, const GroupAccess& earlier) {
+  const ThreadRange& in = earlier.completes_in;
+  if (in.count == 0) return seen.is_after(earlier.segment);
+  for (std::uint32_t thread = in.first; thread < in.end(); thread += lanes) {
+    if (!seen.is_after(earlier.segment, thread)) return false;
+  }
+  return true;
+}
+
 /// Whether an earlier access has happened before, with all of its threads, what all threads of the
 /// current group do now.
 bool is_before_as_a_whole(const GroupAccess& earlier, const NewAccess& now,
                           const Context& context) {
   const BlockState& state = context.state;
   const Knowledge& common = state.parties.group(state.group).common;
-  const ThreadRange& in = earlier.completes_in;
-  if (in.count == 0 && !common.seen.is_after(earlier.segment)) return false;
-  for (std::uint32_t thread = in.first; thread < in.end(); thread += 32) {
-    if (!common.seen.is_after(earlier.segment, thread)) return false;
-  }
-  const bool needs_fence = now.is_async_proxy() && is_generic_write(earlier);
-  return !needs_fence || common.fenced.is_after(earlier.segment);
+  if (!is_after_all(common.seen, earlier)) return false;
+  return !needs_fence(earlier, now) || common.fenced.is_after(earlier.segment);
 }
 
 /// Why a thread's access races with a thread's part of an earlier one.
@@ -66,19 +78,54 @@ Missing missing_edge(const GroupAccess& earlier, std::uint32_t earlier_thread, c
   const GroupOrder& parties = context.state.parties;
   const std::uint16_t group = context.state.group;
   if (earlier.completes_in.count > 0) {
-    for (std::uint32_t t = earlier.completes_in.first; t < earlier.completes_in.end(); t += 32) {
+    const ThreadRange& in = earlier.completes_in;
+    for (std::uint32_t t = in.first; t < in.end(); t += lanes) {
       if (!parties.is_before(ordered(earlier, t), group, thread)) return Missing::order;
     }
     return Missing::nothing;
   }
   const OrderedAccess access = ordered(earlier, earlier_thread);
   if (!parties.is_before(access, group, thread)) return Missing::order;
-  if (now.is_async_proxy() && access.is_generic_write &&
-      !parties.is_fenced(access, group, thread)) {
-    return Missing::fence;
-  }
+  if (needs_fence(earlier, now) && !parties.is_fenced(access, group, thread)) return Missing::fence;
   return Missing::nothing;
 }
+
+/// What is missing between an access of a thread and a thread's part of an earlier one.
+struct Lack {
+  Missing missing = Missing::nothing;
+  std::uint32_t thread = 0;
+};
+
+/// Finds what is missing between the threads of a new access and those of an earlier one.
+class Edges {
+ public:
+  Edges(const GroupAccess& earlier, const NewAccess& now, const Context& context)
+      : earlier_(earlier), now_(now), context_(context) {}
+
+  /// A tile of a product is read by the tensor cores of every thread.
+  Lack find(std::uint32_t earlier_thread, std::uint32_t thread) {
+    const bool by_all = now_.async != nullptr && now_.async->completes_in.count > 0;
+    if (!by_all) return {missing_edge(earlier_, earlier_thread, now_, thread, context_), thread};
+    const auto [found, fresh] = of_all_.try_emplace(earlier_thread);
+    if (fresh) found->second = find_for_all(earlier_thread);
+    return found->second;
+  }
+
+ private:
+  [[nodiscard]] Lack find_for_all(std::uint32_t earlier_thread) const {
+    const ThreadRange& all = now_.async->completes_in;
+    for (std::uint32_t thread = all.first; thread < all.end(); ++thread) {
+      const Missing missing = missing_edge(earlier_, earlier_thread, now_, thread, context_);
+      if (missing != Missing::nothing) return {missing, thread};
+    }
+    return {};
+  }
+
+  const GroupAccess& earlier_;
+  const NewAccess& now_;
+  const Context& context_;
+  std::unordered_map<std::uint32_t, Lack> of_all_;
+};
 
 /// A granule of both accesses and their threads.
 struct Clash {
@@ -141,6 +188,7 @@ std::optional<Clash> find_clash(const GroupAccess& earlier, const NewAccess& now
   const std::uint64_t low = std::max(earlier.low, now.record.low),
                       high = std::min(earlier.high, now.record.high);
   const Toucher before(earlier, low, high, context);
+  Edges edges(earlier, now, context);
   std::optional<Clash> found;
   for (std::size_t t = 0; t < now.resolved.access->tile.threads && !found; ++t) {
     const std::uint32_t thread =
@@ -151,9 +199,9 @@ std::optional<Clash> find_clash(const GroupAccess& earlier, const NewAccess& now
           for (std::uint64_t g = std::max(begin, low); g < std::min(end, high); ++g) {
             if (now.async == nullptr && before.writes_alike(now, thread, g)) continue;
             for (const std::uint32_t other : before.at(g)) {
-              const Missing missing = missing_edge(earlier, other, now, thread, context);
-              if (missing == Missing::nothing) continue;
-              found = Clash{missing, g, other, thread, t};
+              const Lack lack = edges.find(other, thread);
+              if (lack.missing == Missing::nothing) continue;
+              found = Clash{lack.missing, g, other, lack.thread, t};
               return false;
             }
           }
@@ -220,7 +268,7 @@ void prune(Context& context) {
     for (std::size_t g = 0; g < state.groups.size(); ++g) {
       if (state.groups[g].status == GroupState::Status::absent) continue;
       const Knowledge& common = state.parties.group(static_cast<std::uint16_t>(g)).common;
-      if (access.completes_in.count > 0 || !common.seen.is_after(access.segment)) return false;
+      if (!is_after_all(common.seen, access)) return false;
       if (is_generic_write(access) && !common.fenced.is_after(access.segment)) return false;
     }
     return true;
@@ -282,9 +330,37 @@ Party copy_chain(const BlockState& state) {
   return state.parties.chain(state.group, copies_chain, isa::Proxy::generic);
 }
 
+Party product_chain(const BlockState& state) {
+  return state.parties.chain(state.group, products_chain);
+}
+
+void complete_products(std::uint64_t groups, BlockState& state) {
+  const ThreadRange threads = state.parties.group(state.group).threads;
+  for (std::uint32_t first = threads.first; first < threads.end(); first += lanes) {
+    Party warp = product_chain(state);
+    warp.first_thread = static_cast<std::uint16_t>(first);
+    warp.threads = static_cast<std::uint16_t>(lanes);
+    state.parties.complete_own(state.group, warp, static_cast<std::uint32_t>(groups));
+  }
+}
+
+namespace {
+
+/// The tensor cores read for each warp of the group, until that warp has waited.
+bool check_product_read(const ResolvedAccess& resolved, Context& context) {
+  const BlockState& state = context.state;
+  const Segment segment{product_chain(state), static_cast<std::uint32_t>(state.products.groups)};
+  const ThreadRange threads = state.parties.group(state.group).threads;
+  return check_async_access(resolved, SharedUse::product, {segment, threads.first, threads},
+                            context);
+}
+
+}  // namespace
+
 /// A copy by CopyAsync is made by a thread that nobody knows, which may be any of its group.
 bool check_group_access(const ResolvedAccess& resolved, SharedUse use, Context& context) {
   if (!context.settings.checks.races) return true;
+  if (use == SharedUse::product) return check_product_read(resolved, context);
   const BlockState& state = context.state;
   if (kind_of(use) == AccessKind::write && !check_overlap(resolved, use, context)) return false;
   if (use != SharedUse::copy) {

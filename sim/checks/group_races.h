@@ -12,10 +12,14 @@
 
 namespace tilevm::sim {
 
+/// Chains of a group whose segments are its commit groups. Other chains are numbered from 1 on.
+inline constexpr std::uint32_t copies_chain = 0xffffffff, products_chain = 0xfffffffe;
+
 /// An access that goes on after its instruction.
 struct AsyncAccess {
   Segment segment;  ///< segment of its chain (GroupOrder::chain)
-  /// The thread that begins it, of the block.
+  /// The thread that begins it, of the block. If each of `completes_in` must wait, all of these
+  /// begin it.
   std::uint32_t thread = 0;
   /// The threads that each must wait, if the segments of the chain complete warp by warp; else
   /// none.
@@ -35,5 +39,12 @@ struct AsyncAccess {
 /// The chain of a group's CopyAsync, which completes by CopyAsyncWaitGroup: group k of these copies
 /// is segment k - 1.
 [[nodiscard]] Party copy_chain(const BlockState& state);
+
+/// The chain of a group's products: group k of these is segment k - 1. A wait of DotAsyncWaitGroup
+/// is that of each warp for its own part of a product.
+[[nodiscard]] Party product_chain(const BlockState& state);
+
+/// All but the latest commit groups of products are complete, for each warp of the current group.
+void complete_products(std::uint64_t groups, BlockState& state);
 
 }  // namespace tilevm::sim

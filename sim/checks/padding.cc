@@ -78,7 +78,8 @@ void load_padding(PlacedTile& placed, Context& context) {
 }
 
 bool store_padding(PlacedTile& placed, Context& context) {
-  auto& [access, cursor, strided] = placed;
+  auto& access = placed.access;
+  auto& cursor = placed.cursor;
   const Tile& tile = access.tile;
   std::uint8_t* const workspace = cursor.buffer().undefined;
   if (workspace == nullptr && !context.state.undefined.marked(tile)) return true;

@@ -24,10 +24,35 @@ Conflict conflict_of(const RegisterUse& use, const ProductPlan& plan) {
   return Conflict::none;
 }
 
+const GroupProducts& products_of(std::uint16_t group, const Context& context) {
+  const BlockState& state = context.state;
+  return group == state.group ? state.products : state.groups[group].products;
+}
+
+/// A product in flight, with the products of its group of warps.
+struct InFlight {
+  const PendingProduct* product = nullptr;
+  const GroupProducts* group = nullptr;
+};
+
+/// The first product in flight for which `meets` holds, of the current group and of those around.
+template <class Meets>
+InFlight find_in_flight(const Context& context, Meets&& meets) {
+  std::int32_t at = context.state.group;
+  while (at >= 0) {
+    const GroupProducts& group = products_of(static_cast<std::uint16_t>(at), context);
+    for (const PendingProduct& product : group.pending) {
+      if (meets(product)) return {&product, &group};
+    }
+    if (!context.settings.has_parties()) break;
+    at = context.settings.groups->groups[static_cast<std::size_t>(at)].parent;
+  }
+  return {};
+}
+
 /// Says why a product is in flight and what to insert.
-void explain_product(const PendingProduct& product, Context& context,
+void explain_product(const PendingProduct& product, const GroupProducts& products, Context& context,
                      std::string_view where = "before this line") {
-  const AsyncProducts& products = context.state.products;
   const LastWait& wait = products.last_wait;
   Diagnostic& diagnostic = context.fault->diagnostic;
   add_note(diagnostic, "this product is in flight", product.plan->span);
@@ -46,7 +71,7 @@ void explain_product(const PendingProduct& product, Context& context,
   }
 }
 
-bool report_registers(const RegisterUse& use, Conflict conflict, const PendingProduct& product,
+bool report_registers(const RegisterUse& use, Conflict conflict, const InFlight& found,
                       std::string_view mnemonic, Span span, Context& context) {
   const std::string what =
       conflict == Conflict::result
@@ -55,7 +80,7 @@ bool report_registers(const RegisterUse& use, Conflict conflict, const PendingPr
           : fmt::format("`{}` writes `{}` while a product still reads it as its left matrix",
                         mnemonic, use.name);
   context.fail(Code::in_flight_access, span, what);
-  explain_product(product, context);
+  explain_product(*found.product, *found.group, context);
   return false;
 }
 
@@ -155,7 +180,7 @@ bool report_overwrite(const ResolvedAccess& resolved, const PendingProduct& prod
                            access.mnemonic, elements_text(found.count, access.tensor),
                            element_text(access.tensor, found.first)));
   if (access.parts->threads > 1) context.fault->thread = static_cast<std::int64_t>(found.thread);
-  explain_product(product, context);
+  explain_product(product, context.state.products, context);
   add_note(context.fault->diagnostic,
            "each warp waits for its own part of a product: a `Synchronize()` must follow the wait "
            "before other warps, or copies, overwrite its operands");
@@ -190,12 +215,13 @@ bool report_unfenced(const ResolvedAccess& operand, Context& context) {
 bool check_registers(const std::vector<RegisterUse>& uses, std::string_view mnemonic, Span span,
                      Context& context) {
   if (!context.settings.checks.in_flight) return true;
-  for (const PendingProduct& product : context.state.products.pending) {
-    for (const RegisterUse& use : uses) {
-      const Conflict conflict = conflict_of(use, *product.plan);
-      if (conflict == Conflict::none) continue;
-      return report_registers(use, conflict, product, mnemonic, span, context);
-    }
+  for (const RegisterUse& use : uses) {
+    const InFlight found = find_in_flight(context, [&](const PendingProduct& product) {
+      return conflict_of(use, *product.plan) != Conflict::none;
+    });
+    if (found.product == nullptr) continue;
+    return report_registers(use, conflict_of(use, *found.product->plan), found, mnemonic, span,
+                            context);
   }
   if (context.state.products.unwaited.empty()) return true;
   look_at_waits(context, [&](const PendingProduct& product) {
@@ -223,7 +249,8 @@ bool check_product(const ProductPlan& plan, bool accumulate, Context& context) {
     const Conflict conflict = conflict_of(result, *product.plan);
     if (conflict == Conflict::none) continue;
     if (conflict == Conflict::result && continues(*product.plan)) continue;
-    return report_registers(result, conflict, product, plan.mnemonic, plan.span, context);
+    return report_registers(result, conflict, {&product, &context.state.products}, plan.mnemonic,
+                            plan.span, context);
   }
   look_at_waits(context, [&](const PendingProduct& product) {
     const Conflict conflict = conflict_of(result, *product.plan);
@@ -304,6 +331,7 @@ void note_fence(std::uint32_t fence, Context& context) {
 }
 
 void note_retired(const PendingProduct& product, std::uint32_t wait, Context& context) {
+  if (context.settings.has_parties()) return;  // complete_products tells the parties
   for_each_operand(product, context,
                    [&](const ResolvedAccess& operand) { note_product_read(operand, context); });
   if (has_no_observer(context) || is_known_as_needed(wait, context)) return;
@@ -322,11 +350,54 @@ bool check_all_retired(Context& context) {
   const AsyncProducts& products = context.state.products;
   if (products.pending.empty() || !context.settings.checks.in_flight) return true;
   const PendingProduct& product = products.pending.front();
-  context.fail(Code::products_in_flight, product.plan->span,
-               fmt::format("the block ends while the product that adds to `{}` is in flight",
-                           product.plan->result_name));
-  explain_product(product, context, "before the kernel ends");
+  const PlannedGroup* const group =
+      context.state.group == 0 ? nullptr : &context.settings.groups->groups[context.state.group];
+  context.fail(
+      Code::products_in_flight, product.plan->span,
+      fmt::format("{} while the product that adds to `{}` is in flight",
+                  group == nullptr ? "the block ends"
+                                   : fmt::format("{} {}", group->name, group->verb("ends", "end")),
+                  product.plan->result_name));
+  explain_product(product, products, context,
+                  group == nullptr ? "before the kernel ends" : "before the group ends");
   return false;
+}
+
+bool check_products_around(std::string_view mnemonic, Span span, Context& context) {
+  if (!context.settings.has_parties() || !context.settings.checks.in_flight) return true;
+  const auto& groups = context.settings.groups->groups;
+  for (std::int32_t at = groups[context.state.group].parent; at >= 0;) {
+    const auto number = static_cast<std::uint16_t>(at);
+    const GroupProducts& products = products_of(number, context);
+    if (!products.pending.empty()) {
+      context.fail(Code::products_in_flight, span,
+                   fmt::format("`{}` of {} while products of {}, which has its warps, are in "
+                               "flight: each warp counts all of its products together",
+                               mnemonic, groups[context.state.group].name, groups[number].name));
+      explain_product(products.pending.front(), products, context, "before this group begins");
+      return false;
+    }
+    at = groups[number].parent;
+  }
+  return true;
+}
+
+bool has_products_around(const Context& context) {
+  return find_in_flight(context, [](const PendingProduct&) { return true; }).product != nullptr;
+}
+
+const PendingProduct* find_group_product(std::uint16_t group, std::uint32_t segment,
+                                         const Context& context) {
+  const GroupProducts& products = products_of(group, context);
+  const auto found = std::ranges::find_if(products.pending, [&](const PendingProduct& product) {
+    return (product.committed ? product.group - 1 : products.groups) == segment;
+  });
+  return found == products.pending.end() ? nullptr : &*found;
+}
+
+void explain_group_product(std::uint16_t group, std::uint32_t segment, Context& context) {
+  const PendingProduct* const product = find_group_product(group, segment, context);
+  if (product != nullptr) explain_product(*product, products_of(group, context), context);
 }
 
 }  // namespace tilevm::sim

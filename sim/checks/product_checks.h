@@ -43,7 +43,21 @@ void note_retired(const PendingProduct& product, std::uint32_t wait, Context& co
 /// A wait runs, which would have retired products that others retired before it.
 void note_product_wait(std::uint64_t group, std::uint32_t wait, Context& context);
 
-/// Whether the block may end; false after a fault.
+/// Whether the block, or the current group of warps, may end; false after a fault.
 [[nodiscard]] bool check_all_retired(Context& context);
+
+/// Whether the groups around the current one have no product in flight, whose threads count them
+/// together with those of the current group. False after a fault.
+[[nodiscard]] bool check_products_around(std::string_view mnemonic, Span span, Context& context);
+
+/// Whether the registers of the current group's threads may belong to products in flight.
+[[nodiscard]] bool has_products_around(const Context& context);
+
+/// A product in flight of a group, of the commit group that will have number `segment` + 1; null if
+/// all of that group are retired.
+[[nodiscard]] const PendingProduct* find_group_product(std::uint16_t group, std::uint32_t segment,
+                                                       const Context& context);
+/// Adds notes to a fault: why such a product is in flight, and what to insert.
+void explain_group_product(std::uint16_t group, std::uint32_t segment, Context& context);
 
 }  // namespace tilevm::sim

@@ -72,12 +72,11 @@ std::vector<MovedElement> elements_at(const AccessCapture& capture, std::uint64_
   return found;
 }
 
-std::optional<std::uint64_t> bit_of(const GlobalFootprint& footprint, const MovedElement& element) {
+isa::Index index_of(const GlobalFootprint& footprint, const MovedElement& element) {
   const GlobalAccess& access = *footprint.access;
   const std::int32_t* thread = access.parts->thread_part(element.thread);
   const std::int32_t* local = access.parts->local_part(element.place);
   isa::Index index(static_cast<std::size_t>(footprint.view.rank));
-  std::int64_t offset = 0;
   for (std::size_t d = 0; d < index.size(); ++d) {
     index[d] = footprint.origin[d];
     if (access.tile_dims[d] >= 0) {
@@ -87,12 +86,25 @@ std::optional<std::uint64_t> bit_of(const GlobalFootprint& footprint, const Move
     if (footprint.origin.places && d == access.indexed->tile.dim) {
       index[d] = footprint.origin.places->at(element.thread, element.place);
     }
-    if (index[d] < 0 || index[d] >= footprint.view.extents[d]) return std::nullopt;
-    offset += index[d] * footprint.view.strides[d];
   }
+  return index;
+}
+
+bool is_inside(const GlobalFootprint& footprint, const isa::Index& index) {
+  for (std::size_t d = 0; d < index.size(); ++d) {
+    if (index[d] < 0 || index[d] >= footprint.view.extents[d]) return false;
+  }
+  return true;
+}
+
+std::optional<std::uint64_t> bit_of(const GlobalFootprint& footprint, const MovedElement& element) {
+  const isa::Index index = index_of(footprint, element);
+  if (!is_inside(footprint, index)) return std::nullopt;
+  std::int64_t offset = 0;
+  for (std::size_t d = 0; d < index.size(); ++d) offset += index[d] * footprint.view.strides[d];
   if (footprint.view.layout != nullptr) offset = footprint.view.layout->offset(index);
   if (offset < 0) return std::nullopt;
-  return static_cast<std::uint64_t>(offset) * access.tile.bits;
+  return static_cast<std::uint64_t>(offset) * footprint.access->tile.bits;
 }
 
 std::uint64_t bit_of(const AccessCapture::Shared& shared, const MovedElement& element) {

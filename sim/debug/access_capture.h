@@ -1,6 +1,7 @@
-// The accesses of one statement, and which of its elements lie where.
+// The accesses of one statement, and which bits of memory its elements are.
 #pragma once
 
+#include <algorithm>
 #include <cstddef>
 #include <cstdint>
 #include <optional>
@@ -12,6 +13,33 @@
 #include "sim/state/access_observer.h"
 
 namespace tilevm::sim::debug {
+
+/// Bits of a stream; lists of them ascend.
+struct BitRange {
+  std::uint64_t begin = 0, end = 0;
+};
+
+/// Appends bits, in one range with those before if they follow them.
+inline void append(std::vector<BitRange>& bits, std::uint64_t begin, std::uint64_t count) {
+  if (!bits.empty() && bits.back().end == begin) {
+    bits.back().end += count;
+  } else {
+    bits.push_back({begin, begin + count});
+  }
+}
+
+/// Calls f(element, first bit in the element, how many bits) for the elements of n bits that ranges
+/// of a stream touch.
+template <class F>
+void for_each_element(const std::vector<BitRange>& bits, unsigned n, F&& f) {
+  for (const BitRange& range : bits) {
+    for (std::uint64_t at = range.begin; at < range.end;) {
+      const std::uint64_t element = at / n, end = std::min(range.end, (element + 1) * n);
+      f(static_cast<std::size_t>(element), at - element * n, end - at);
+      at = end;
+    }
+  }
+}
 
 /// An element of a tile that moves, by its place in registers, or in a copy's data.
 struct MovedElement {
@@ -40,6 +68,9 @@ class AccessCapture final : public AccessObserver {
   std::optional<Shared> in_shared;
 };
 
+/// The index of an element in its view, which may be outside.
+[[nodiscard]] isa::Index index_of(const GlobalFootprint& footprint, const MovedElement& element);
+[[nodiscard]] bool is_inside(const GlobalFootprint& footprint, const isa::Index& index);
 /// The first bit of an element in its buffer; nothing if it is outside of the view.
 [[nodiscard]] std::optional<std::uint64_t> bit_of(const GlobalFootprint& footprint,
                                                   const MovedElement& element);

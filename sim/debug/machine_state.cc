@@ -42,6 +42,14 @@ void add_shared(const SharedMemory& shared, StateHash& hash) {
   for (const bool bit : shared.in_flight) hash.add(static_cast<std::uint64_t>(bit));
 }
 
+void add_products(const GroupProducts& products, StateHash& hash) {
+  hash.add(products.groups);
+  for (const PendingProduct& product : products.pending) {
+    hash.add(product.group);
+    hash.add(static_cast<std::uint64_t>(product.complete));
+  }
+}
+
 /// Where the groups of warps are, and the phases of their barriers: what they know of one another
 /// follows from the past and changes no value.
 void add_groups(const BlockState& state, StateHash& hash) {
@@ -52,6 +60,7 @@ void add_groups(const BlockState& state, StateHash& hash) {
     hash.add(static_cast<std::uint64_t>(group.children));
     hash.add(group.wait ? static_cast<std::uint64_t>(group.wait->phase) + 1 : 0);
     if (g != state.group) hash.add(group.next), hash.add(group.scalars);
+    add_products(group.products, hash);
   }
   for (const SyncObject& object : state.parties.objects()) {
     hash.add(static_cast<std::uint64_t>(object.phase));
@@ -74,6 +83,7 @@ void add_block(const BlockState& state, StateHash& hash) {
   hash.add(static_cast<std::uint64_t>(state.undefined.any()));
   hash.add({state.undefined.at(0), state.undefined.bytes()});
   add_shared(state.shared, hash);
+  add_products(state.products, hash);
   hash.add(state.prints.bytes());
   hash.add(state.next);
   hash.add(state.steps);
@@ -104,6 +114,7 @@ std::size_t bytes_of(const Resident& resident) {
   for (const GroupState& group : state.groups) {
     bytes += sizeof(GroupState) + group.scalars.size() * sizeof(std::uint64_t);
     for (const PendingCopy& copy : group.copies.copies) bytes += sizeof(copy) + copy.data.size();
+    bytes += group.products.pending.size() * sizeof(PendingProduct);
   }
   for (const AsyncOperation& each : state.under_way) bytes += sizeof(each) + each.data.size();
   return bytes;

@@ -9,7 +9,6 @@
 #include "isa/program/tile_move.h"
 #include "isa/type/number.h"
 #include "sim/debug/access_capture.h"
-#include "sim/debug/bit_ranges.h"
 
 namespace tilevm::sim::debug {
 
@@ -129,7 +128,7 @@ void Provenance::follow(Trail trail, const std::string& via, std::optional<Trail
     return;
   }
   cause.copy = true;
-  next = through_store(trail, *writer);
+  next = through_store(trail, *writer, cause);
   if (next) {
     branches.push_back({*next, timeline_.now()});
     cause.followed = 1;
@@ -185,7 +184,7 @@ std::optional<Trail> Provenance::through_registers(const Trail& trail, const std
       return std::nullopt;
     case DataFlow::Kind::loaded:
       cause.copy = true;
-      return through_load(trail);
+      return through_load(trail, cause);
     case DataFlow::Kind::viewed:
       next.var = op.flow.viewed;
       return next;

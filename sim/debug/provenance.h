@@ -13,7 +13,6 @@
 #include <vector>
 
 #include "sim/debug/access_capture.h"
-#include "sim/debug/bit_ranges.h"
 #include "sim/debug/reply.h"
 #include "sim/debug/scalar_sources.h"
 #include "sim/debug/timeline.h"
@@ -48,6 +47,7 @@ class Provenance {
                                   std::vector<TrailBranch>& branches);
 
  private:
+  friend class OutsideSearch;
   /// A statement that wrote memory: its accesses.
   struct Writer {
     AccessCapture capture;
@@ -82,13 +82,14 @@ class Provenance {
   [[nodiscard]] std::optional<Trail> through_registers(const Trail& trail, const std::string& via,
                                                        reply::Cause& cause,
                                                        std::vector<TrailBranch>& branches);
-  [[nodiscard]] std::optional<Trail> through_load(const Trail& trail);
+  [[nodiscard]] std::optional<Trail> through_load(const Trail& trail, reply::Cause& cause);
   [[nodiscard]] std::optional<Trail> through_elements(const Trail& trail, const std::string& via,
                                                       reply::Cause& cause,
                                                       std::vector<TrailBranch>& branches);
   void branch_off_rest(const Trail& trail, const Writer& writer, Moment origin, reply::Cause& cause,
                        std::vector<TrailBranch>& branches);
-  [[nodiscard]] std::optional<Trail> through_store(const Trail& trail, const Writer& writer);
+  [[nodiscard]] std::optional<Trail> through_store(const Trail& trail, const Writer& writer,
+                                                   reply::Cause& cause);
   [[nodiscard]] std::optional<Trail> through_combination(const Trail& trail, const Writer& writer,
                                                          const std::string& via,
                                                          reply::Cause& cause,

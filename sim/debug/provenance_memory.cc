@@ -9,6 +9,7 @@
 #include "isa/program/tile_move.h"
 #include "isa/type/number.h"
 #include "sim/debug/access_capture.h"
+#include "sim/debug/outside_view.h"
 #include "sim/debug/provenance.h"
 
 namespace tilevm::sim::debug {
@@ -66,7 +67,7 @@ std::optional<Provenance::Writer> Provenance::find_global_writer(const Trail& tr
   return std::nullopt;
 }
 
-std::optional<Trail> Provenance::through_load(const Trail& trail) {
+std::optional<Trail> Provenance::through_load(const Trail& trail, reply::Cause& cause) {
   const auto& type =
       *std::get_if<isa::RegisterType>(&machine().launch().kernel().variable(trail.var).type);
   const Writer load = capture_step();
@@ -86,6 +87,8 @@ std::optional<Trail> Provenance::through_load(const Trail& trail) {
                        bit = bit_of(*load.capture.in_global, element);
                      }
                      outside = outside || !bit;
+                     if (!bit && !cause.outside)
+                       cause.outside = outside_view(load.capture, element);
                      if (bit) append(next.bits, *bit + first, count);
                    });
   if (outside) return std::nullopt;
@@ -94,7 +97,8 @@ std::optional<Trail> Provenance::through_load(const Trail& trail) {
   return next;
 }
 
-std::optional<Trail> Provenance::through_store(const Trail& trail, const Writer& writer) {
+std::optional<Trail> Provenance::through_store(const Trail& trail, const Writer& writer,
+                                               reply::Cause& cause) {
   const AccessCapture& capture = writer.capture;
   const bool is_copy = capture.in_shared && capture.in_global;
   const unsigned n = capture.in_shared ? capture.in_shared->access->tile.bits
@@ -114,7 +118,10 @@ std::optional<Trail> Provenance::through_store(const Trail& trail, const Writer&
       const std::uint64_t count = std::min<std::uint64_t>(n - found->second, range.end - at);
       std::optional<std::uint64_t> begin = found->first.place * n;
       if (is_copy) begin = bit_of(*capture.in_global, found->first);
-      if (!begin) return std::nullopt;
+      if (!begin) {
+        cause.outside = outside_view(capture, found->first);
+        return std::nullopt;
+      }
       append(next.bits, *begin + found->second, count);
       at += count;
     }

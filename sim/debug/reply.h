@@ -69,6 +69,13 @@ struct WatchChange {
 
 namespace reply {
 
+/// An element that a load or a copy looked for and that its view does not have.
+struct OutsideView {
+  std::string view;    ///< the name of the view
+  isa::Shape extents;  ///< the extents of the view
+  isa::Index index;    ///< empty if an index tile named the element; `why` shows its value
+};
+
 struct Computed {
   std::string text;
   Value value;
@@ -117,6 +124,8 @@ struct Tile {
   std::vector<std::int64_t> threads;
   std::int64_t local = 0;
   SourceLine overwritten;  ///< what has written the tile's registers again, if anything has
+  std::vector<std::size_t> outside;         ///< elements that came from outside of a view
+  std::optional<OutsideView> outside_view;  ///< where the first of them was looked for
 };
 
 /// What a thread holds of a tile.
@@ -127,7 +136,8 @@ struct ThreadTile {
   std::int64_t thread = 0;
   std::vector<isa::Index> indices;  ///< index of each local place
   std::vector<Element> elements;
-  std::vector<std::uint8_t> bytes;  ///< the thread's bit stream
+  std::vector<std::optional<OutsideView>> outside;  ///< where an element was looked for in vain
+  std::vector<std::uint8_t> bytes;                  ///< the thread's bit stream
 };
 
 struct LayoutShown {
@@ -193,9 +203,17 @@ struct CopyInfo {
   bool arrived = false;
   std::size_t bytes = 0;
 };
+/// An asynchronous product in flight.
+struct ProductInfo {
+  SourceLine line;
+  std::string result;       ///< name of the tile to which it adds
+  std::string warps;        ///< name of its group of warps; empty in a kernel without groups
+  std::uint64_t group = 0;  ///< commit group, counted by each group of warps; 0: not committed
+};
 struct Groups {
   std::uint64_t committed = 0;
   std::vector<CopyInfo> copies;
+  std::vector<ProductInfo> products;
 };
 
 struct BarrierInfo {
@@ -276,9 +294,10 @@ struct Cause {
   isa::DType dtype;
   Element element;
   bool has_element = false;
-  std::optional<isa::Scalar> scalar;  ///< the value of a scalar variable
-  bool copy = false;                  ///< the value was only moved
-  bool data_offset = false;           ///< a value that was read says which element was moved
+  std::optional<isa::Scalar> scalar;   ///< the value of a scalar variable
+  bool copy = false;                   ///< the value was only moved
+  bool data_offset = false;            ///< a value that was read says which element was moved
+  std::optional<OutsideView> outside;  ///< what was moved is not in its view
   /// What the value was made of, as texts; of many sources the largest.
   struct Source {
     std::string text;

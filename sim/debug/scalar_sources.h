@@ -14,7 +14,6 @@
 
 #include "isa/analysis/statements.h"
 #include "sim/debug/access_capture.h"
-#include "sim/debug/bit_ranges.h"
 #include "sim/debug/reply.h"
 #include "sim/debug/timeline.h"
 

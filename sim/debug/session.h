@@ -18,6 +18,7 @@
 #include "isa/verify/verify.h"
 #include "sim/api/sim.h"
 #include "sim/debug/command.h"
+#include "sim/debug/outside_view.h"
 #include "sim/debug/provenance.h"
 #include "sim/debug/reply.h"
 #include "sim/debug/stops.h"
@@ -109,6 +110,7 @@ class Session {
                                                            const PreparedLaunch& launch) const;
   [[nodiscard]] bool holds(const ExpressionPtr& condition, std::size_t resident);
   [[nodiscard]] bool holds_after_step(const ExpressionPtr& condition);
+  [[nodiscard]] Result<Watchpoint> watched(const command::Watch& request);
   [[nodiscard]] std::optional<WatchChange> changed_watch();
   void remember_watches();
   [[nodiscard]] std::optional<std::vector<Element>> elements_of(const Watchpoint& watch);
@@ -129,6 +131,10 @@ class Session {
   Reply run(const command::Set& set);
   Reply run(const command::Trace& trace);
   [[nodiscard]] SourceLine overwritten_at(isa::VarId var);
+  Reply shown_thread(const Selection& what, const Tensor& tensor, std::int64_t thread);
+  void mark_outside(const Tensor& tensor, const Part& part, reply::Tile& tile);
+  void mark_outside(const Tensor& tensor, reply::ThreadTile& tile);
+  [[nodiscard]] std::vector<OutsideElement> find_outside(std::vector<Trail> trails);
   reply::Blocks blocks();
   reply::Race races();
   reply::Groups groups();

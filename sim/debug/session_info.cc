@@ -5,11 +5,33 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
+#include "isa/base/origin.h"
 #include "sim/access/copy_plan.h"
+#include "sim/access/product_plan.h"
 #include "sim/access/semaphore.h"
 #include "sim/debug/session.h"
 
 namespace tilevm::sim::debug {
+
+/// The file and the line that a user names.
+Result<SourceLine> Session::find_line(const command::NamedLine& named) const {
+  const auto& files = program().source().files();
+  if (named.file.empty()) return SourceLine{named.line, 0};
+  std::vector<std::string> names;
+  for (std::size_t i = 0; i < files.size(); ++i) {
+    const std::string& name = files[i].name;
+    const bool is_it =
+        name == named.file || name.ends_with("/" + named.file) || named.file.ends_with("/" + name);
+    if (is_it) return SourceLine{named.line, i};
+    names.push_back(name);
+  }
+  // A file that the program was generated from.
+  if (const auto offset = first_from(program().source(), named.file, named.line)) {
+    return source_line(program().source(), *offset);
+  }
+  return Error{ErrorKind::usage, fmt::format("the program has no file `{}`; it has {}", named.file,
+                                             fmt::join(names, ", "))};
+}
 
 Reply Session::run(const command::Info& info) {
   switch (info.topic) {
@@ -105,6 +127,17 @@ reply::Groups Session::groups() {
     const SharedAccess& access = copy.plan->destination;
     shown.copies.push_back({source_line(spec_.program.source(), access.span.begin), access.tensor,
                             copy.stage, copy.group, copy.arrived, access.tile.bytes()});
+  }
+  const auto add = [&](const GroupProducts& products, const std::string& warps) {
+    for (const PendingProduct& product : products.pending) {
+      shown.products.push_back({source_line(spec_.program.source(), product.plan->span.begin),
+                                product.plan->result_name, warps, product.group});
+    }
+  };
+  const std::vector<PlannedGroup>& planned = machine().launch().plan().groups.groups;
+  add(block->products, planned.empty() ? std::string() : planned[block->group].name);
+  for (std::size_t i = 0; i < block->groups.size(); ++i) {
+    if (i != block->group) add(block->groups[i].products, planned[i].name);
   }
   return shown;
 }
@@ -206,6 +239,28 @@ reply::Tensors Session::tensors() {
   for (const Buffer& buffer : spec_.buffers) {
     if (const auto tensor = look.tensor(buffer.name)) add(*tensor, 0);
   }
+  return shown;
+}
+
+reply::Breakpoints Session::breakpoints() const {
+  reply::Breakpoints shown;
+  for (const auto& [number, breakpoint] : breakpoints_) {
+    shown.list.push_back({number, breakpoint.name, breakpoint.line.value_or(SourceLine{}),
+                          breakpoint.condition ? breakpoint.condition->text : "", breakpoint.hits,
+                          breakpoint.enabled, breakpoint.temporary, false});
+  }
+  for (const Watchpoint& watch : watchpoints_) {
+    shown.list.push_back({watch.number,
+                          watch.what.text,
+                          {},
+                          watch.condition ? watch.condition->text : "",
+                          watch.hits,
+                          watch.enabled,
+                          false,
+                          true});
+  }
+  std::sort(shown.list.begin(), shown.list.end(),
+            [](const auto& a, const auto& b) { return a.number < b.number; });
   return shown;
 }
 

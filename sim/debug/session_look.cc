@@ -102,8 +102,8 @@ reply::Tile show(const Selection& what, const Tensor& tensor, const Part& part,
   return tile;
 }
 
-Reply show_thread(const Selection& what, const Tensor& tensor, std::int64_t thread,
-                  const BlockState* running) {
+Result<reply::ThreadTile> show_thread(const Selection& what, const Tensor& tensor,
+                                      std::int64_t thread, const BlockState* running) {
   const auto* place = std::get_if<RegisterPlace>(&tensor.place);
   if (place == nullptr) return not_in_registers(tensor);
   if (Status status = check_thread(*place, tensor.name, thread); !status) return status.error();
@@ -118,9 +118,17 @@ Reply show_thread(const Selection& what, const Tensor& tensor, std::int64_t thre
     shown.indices.push_back(place->type->layout.element(thread, static_cast<std::int64_t>(i)));
     shown.elements.push_back(tensor.read(block, t, i));
   }
+  shown.outside.resize(shown.elements.size());
   const std::uint8_t* bytes = block.registers.at(place->tile.offset) + t * place->tile.thread_bytes;
   shown.bytes.assign(bytes, bytes + place->tile.thread_bytes);
   return shown;
+}
+
+/// Whether an element is what a load or a copy gives for one that its view does not have: zero, or
+/// the NaN that a copy may fill with.
+bool may_be_outside(const isa::DType& type, const Element& element) {
+  if (element.undefined) return false;
+  return element.code == 0 || (type.is_float() && isa::decode(type, element.code).is_nan());
 }
 
 }  // namespace
@@ -138,15 +146,64 @@ Reply Session::run(const command::Print& print) {
   const Tensor& tensor = *std::get_if<Tensor>(&*named);
   const BlockState* block = focus_block();
   const bool in_registers = std::holds_alternative<RegisterPlace>(tensor.place);
-  if (print.what.thread) return show_thread(print.what, tensor, *print.what.thread, block);
+  if (print.what.thread) return shown_thread(print.what, tensor, *print.what.thread);
   if (thread_ && in_registers && print.what.ranges.empty()) {
-    return show_thread(print.what, tensor, *thread_, block);
+    return shown_thread(print.what, tensor, *thread_);
   }
   const Result<Part> part = resolve(print.what, tensor);
   if (!part) return part.error();
   reply::Tile tile = show(print.what, tensor, *part, block);
   if (in_registers) tile.overwritten = overwritten_at(tensor.var);
+  if (tile.overwritten.line == 0) mark_outside(tensor, *part, tile);
   return tile;
+}
+
+Reply Session::shown_thread(const Selection& what, const Tensor& tensor, std::int64_t thread) {
+  Result<reply::ThreadTile> shown = show_thread(what, tensor, thread, focus_block());
+  if (!shown) return shown.error();
+  if (overwritten_at(tensor.var).line == 0) mark_outside(tensor, *shown);
+  return *std::move(shown);
+}
+
+std::vector<OutsideElement> Session::find_outside(std::vector<Trail> trails) {
+  if (trails.empty()) return {};
+  Provenance provenance(*timeline_, spec_.dtypes, spec_.shapes);
+  return OutsideSearch(*timeline_, provenance).find(std::move(trails));
+}
+
+/// Only zeros and NaN come from outside of a view. In global memory, where each store of the run
+/// may have written an element, only a few are followed.
+void Session::mark_outside(const Tensor& tensor, const Part& part, reply::Tile& tile) {
+  constexpr std::size_t most_global = 16;
+  if (std::holds_alternative<GlobalPlace>(tensor.place) && tile.elements.size() > most_global) {
+    return;
+  }
+  std::vector<Trail> trails;
+  std::vector<std::size_t> numbers;
+  for (std::size_t k = 0; k < tile.elements.size(); ++k) {
+    if (!may_be_outside(tensor.dtype, tile.elements[k])) continue;
+    trails.push_back(Provenance::trail_of(tensor, index_in(part, static_cast<std::int64_t>(k)),
+                                          std::nullopt, focus_.launch, focus_.rank));
+    numbers.push_back(k);
+  }
+  for (OutsideElement& found : find_outside(std::move(trails))) {
+    tile.outside.push_back(numbers[found.number]);
+    if (!tile.outside_view) tile.outside_view = std::move(found.view);
+  }
+}
+
+void Session::mark_outside(const Tensor& tensor, reply::ThreadTile& tile) {
+  std::vector<Trail> trails;
+  std::vector<std::size_t> numbers;
+  for (std::size_t i = 0; i < tile.elements.size(); ++i) {
+    if (!may_be_outside(tensor.dtype, tile.elements[i])) continue;
+    trails.push_back(
+        Provenance::trail_of(tensor, tile.indices[i], tile.thread, focus_.launch, focus_.rank));
+    numbers.push_back(i);
+  }
+  for (OutsideElement& found : find_outside(std::move(trails))) {
+    tile.outside[numbers[found.number]] = std::move(found.view);
+  }
 }
 
 /// A View and its source share their registers: the line that wrote the source again since the
@@ -197,7 +254,7 @@ Reply Session::run(const command::Bits& bits) {
   if (!tensor) return tensor.error();
   const Selection what{
       bits.tensor, {}, bits.thread, fmt::format("{}@{}", bits.tensor, bits.thread)};
-  return show_thread(what, *tensor, bits.thread, focus_block());
+  return shown_thread(what, *tensor, bits.thread);
 }
 
 Reply Session::run(const command::Set& set) {

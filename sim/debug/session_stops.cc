@@ -3,11 +3,10 @@
 #include <utility>
 
 #include <fmt/format.h>
-#include <fmt/ranges.h>
 
-#include "isa/base/origin.h"
 #include "isa/base/suggest.h"
 #include "isa/inst/slot_table.h"
+#include "isa/type/bits.h"
 #include "sim/debug/session.h"
 
 namespace tilevm::sim::debug {
@@ -150,26 +149,6 @@ void Session::describe_hit(const Breakpoint& breakpoint, reply::Stopped& stop) {
   }
 }
 
-/// The file and the line that a user names.
-Result<SourceLine> Session::find_line(const command::NamedLine& named) const {
-  const auto& files = program().source().files();
-  if (named.file.empty()) return SourceLine{named.line, 0};
-  std::vector<std::string> names;
-  for (std::size_t i = 0; i < files.size(); ++i) {
-    const std::string& name = files[i].name;
-    const bool is_it =
-        name == named.file || name.ends_with("/" + named.file) || named.file.ends_with("/" + name);
-    if (is_it) return SourceLine{named.line, i};
-    names.push_back(name);
-  }
-  // A file that the program was generated from.
-  if (const auto offset = first_from(program().source(), named.file, named.line)) {
-    return source_line(program().source(), *offset);
-  }
-  return Error{ErrorKind::usage, fmt::format("the program has no file `{}`; it has {}", named.file,
-                                             fmt::join(names, ", "))};
-}
-
 std::optional<SourceLine> Session::line_from(SourceLine line) {
   std::optional<SourceLine> first;
   for (const auto& launch : machine().launches()) {
@@ -238,10 +217,17 @@ std::optional<std::vector<Element>> Session::elements_of(const Watchpoint& watch
   const BlockState* block = nullptr;
   if (!watch.everywhere) {
     if (machine().finished() || machine().launch_index() != watch.launch) return std::nullopt;
-    for (const auto& resident : machine().state().residents) {
-      if (resident->rank == watch.rank) block = &resident->state;
+    const auto& residents = machine().state().residents;
+    const auto resident =
+        std::ranges::find_if(residents, [&](const auto& each) { return each->rank == watch.rank; });
+    if (resident == residents.end()) return std::nullopt;
+    block = &(*resident)->state;
+    if (watch.scalar) {
+      const auto slot = static_cast<std::size_t>(watch.scalar->index);
+      const Names look(machine(), resident - residents.begin(), spec_.shapes, spec_.dtypes);
+      const std::uint64_t code = block->scalars[slot] & isa::low_mask(watch.tensor.dtype.bits);
+      return std::vector<Element>(1, Element{code, !look.has_value(*watch.scalar)});
     }
-    if (block == nullptr) return std::nullopt;
   }
   std::vector<Element> elements;
   for (const isa::Index& index : watch.indices) {
@@ -250,22 +236,39 @@ std::optional<std::vector<Element>> Session::elements_of(const Watchpoint& watch
   return elements;
 }
 
-Reply Session::run(const command::Watch& request) {
-  const Result<Tensor> tensor = names().tensor(request.what.tensor);
-  if (!tensor) return tensor.error();
-  const Result<std::vector<isa::Index>> indices = watched_elements(request, *tensor);
+/// What a watchpoint compares: elements of a tensor, or a scalar. Errors (usage).
+Result<Watchpoint> Session::watched(const command::Watch& request) {
+  const Result<Named> named = names().find(request.what.tensor);
+  if (!named) return named.error();
+  Watchpoint watch;
+  if (const auto* scalar = std::get_if<ScalarVariable>(&*named)) {
+    if (request.begin || request.what.thread || !request.what.ranges.empty()) {
+      return Error{ErrorKind::usage, fmt::format("`{}` is a scalar, which has no {}", scalar->name,
+                                                 request.begin ? "address" : "elements")};
+    }
+    watch.scalar = names().variable(scalar->name);
+    watch.tensor.dtype = isa::element_type(scalar->value.kind);
+    watch.indices.assign(1, isa::Index());  // of no dimension
+    return watch;
+  }
+  watch.tensor = *std::get_if<Tensor>(&*named);
+  Result<std::vector<isa::Index>> indices = watched_elements(request, watch.tensor);
   if (!indices) return indices.error();
-  Watchpoint watch{.number = next_number_++,
-                   .what = request.what,
-                   .tensor = *tensor,
-                   .indices = *indices,
-                   .everywhere = std::holds_alternative<GlobalPlace>(tensor->place),
-                   .launch = focus_.launch,
-                   .rank = focus_.rank,
-                   .condition = request.condition,
-                   .ignore = request.ignore,
-                   .last = std::nullopt};
-  watchpoints_.push_back(std::move(watch));
+  watch.indices = *std::move(indices);
+  watch.everywhere = std::holds_alternative<GlobalPlace>(watch.tensor.place);
+  return watch;
+}
+
+Reply Session::run(const command::Watch& request) {
+  Result<Watchpoint> watch = watched(request);
+  if (!watch) return watch.error();
+  watch->number = next_number_++;
+  watch->what = request.what;
+  watch->launch = focus_.launch;
+  watch->rank = focus_.rank;
+  watch->condition = request.condition;
+  watch->ignore = request.ignore;
+  watchpoints_.push_back(*std::move(watch));
   remember_watches();
   const Watchpoint& made = watchpoints_.back();
   return reply::Done{fmt::format("watchpoint {}: {}{}{}", made.number, request.what.text,
@@ -373,28 +376,6 @@ Reply Session::run(const command::Enable& request) {
   }
   return reply::Done{
       fmt::format("{} is {}", request.number, request.enabled ? "enabled" : "disabled"), 0, {}};
-}
-
-reply::Breakpoints Session::breakpoints() const {
-  reply::Breakpoints shown;
-  for (const auto& [number, breakpoint] : breakpoints_) {
-    shown.list.push_back({number, breakpoint.name, breakpoint.line.value_or(SourceLine{}),
-                          breakpoint.condition ? breakpoint.condition->text : "", breakpoint.hits,
-                          breakpoint.enabled, breakpoint.temporary, false});
-  }
-  for (const Watchpoint& watch : watchpoints_) {
-    shown.list.push_back({watch.number,
-                          watch.what.text,
-                          {},
-                          watch.condition ? watch.condition->text : "",
-                          watch.hits,
-                          watch.enabled,
-                          false,
-                          true});
-  }
-  std::sort(shown.list.begin(), shown.list.end(),
-            [](const auto& a, const auto& b) { return a.number < b.number; });
-  return shown;
 }
 
 }  // namespace tilevm::sim::debug

@@ -28,12 +28,13 @@ struct StopTable {
   std::vector<std::set<int>> numbers;  ///< numbers of the enabled breakpoints, by record
 };
 
-/// Watches a tensor of one block, or global memory whatever block writes it.
+/// Watches a tensor or a scalar of one block, or global memory whatever block writes it.
 struct Watchpoint {
   int number = 0;
   Selection what;
-  Tensor tensor;
+  Tensor tensor;  ///< what is watched; for a scalar only its type counts
   std::vector<isa::Index> indices;
+  std::optional<isa::VarId> scalar;
   bool everywhere = false;  ///< whether all of global memory is watched
   std::size_t launch = 0;
   std::uint64_t rank = 0;

@@ -83,6 +83,8 @@ class Names {
   [[nodiscard]] std::optional<Tensor> tensor_of(isa::VarId var) const;
   /// The variable of a name that was written last.
   [[nodiscard]] std::optional<isa::VarId> variable(const std::string& name) const;
+  /// Whether a variable of the block has a value by now; parameters always have.
+  [[nodiscard]] bool has_value(isa::VarId var) const;
   /// The moment after a variable was written last in this block; 0 if it was not.
   [[nodiscard]] Moment last_written(isa::VarId var) const;
   /// The variables of the block that have a value, in the order of the text.
@@ -94,7 +96,6 @@ class Names {
 
  private:
   [[nodiscard]] const BlockState* block() const;
-  [[nodiscard]] bool has_value(isa::VarId var) const;
   [[nodiscard]] Named value_of(isa::VarId var, const std::string& name) const;
   [[nodiscard]] Error unknown(const std::string& name) const;
   [[nodiscard]] std::optional<Tensor> run_tensor(const std::string& name) const;

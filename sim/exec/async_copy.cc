@@ -21,20 +21,11 @@ namespace {
 constexpr std::size_t max_pending_bytes = std::size_t{1} << 24;
 constexpr std::size_t max_pending_copies = std::size_t{1} << 20;
 
-/// Writes the copy's data to shared memory.
+/// The data of a copy reaches shared memory.
 void arrive(PendingCopy& copy, Context& context) {
   if (copy.arrived) return;
-  const SharedAccess& destination = copy.plan->destination;
-  SharedMemory& shared = context.state.shared;
-  const ResolvedAccess to = resolve_at(destination, copy.shared_origin, context);
-  write_shared(to, copy.data.data(), shared.bytes.data());
-  if (context.settings.checks.padding) {
-    arrive_padding(copy, to, context);
-  } else if (may_be_undefined(destination, shared)) {
-    define_shared(to, shared);
-  }
-  if (context.state.shadow.kept) store_shadow(to, copy.shadow, context);
-  shared.pending_bytes -= copy.data.size();
+  fill_shared(copy, context);
+  context.state.shared.pending_bytes -= copy.data.size();
   copy.data.clear();
   copy.shadow.clear();
   copy.arrived = true;
@@ -51,6 +42,19 @@ void limit_pending(Context& context) {
 }
 
 }  // namespace
+
+void fill_shared(PendingCopy& copy, Context& context) {
+  const SharedAccess& destination = copy.plan->destination;
+  SharedMemory& shared = context.state.shared;
+  const ResolvedAccess to = resolve_at(destination, copy.shared_origin, context);
+  write_shared(to, copy.data.data(), shared.bytes.data());
+  if (context.settings.checks.padding) {
+    arrive_padding(copy, to, context);
+  } else if (may_be_undefined(destination, shared)) {
+    define_shared(to, shared);
+  }
+  if (context.state.shadow.kept) store_shadow(to, copy.shadow, context);
+}
 
 bool issue_copy(const CopyPlan& plan, Context& context) {
   PendingCopy copy;

@@ -11,6 +11,9 @@ namespace tilevm::sim {
 /// Reads the tile and puts it among the pending copies; false after a fault.
 [[nodiscard]] bool issue_copy(const CopyPlan& plan, Context& context);
 
+/// Writes what a copy moves to shared memory.
+void fill_shared(PendingCopy& copy, Context& context);
+
 /// The copies since the last commit become a group.
 void commit_copies(SharedMemory& shared);
 

@@ -226,19 +226,18 @@ Action prepare(const isa::DotAsync& inst, const Preparation& preparation) {
 }
 
 template <>
-Action prepare(const isa::DotAsyncCommitGroup&, const Preparation&) {
-  return [](Context& context) {
-    commit_products(context.state.products);
-    return true;
+Action prepare(const isa::DotAsyncCommitGroup&, const Preparation& preparation) {
+  return [mnemonic = preparation.mnemonic(), span = preparation.span](Context& context) {
+    return commit_products(mnemonic, span, context);
   };
 }
 
 template <>
 Action prepare(const isa::DotAsyncWaitGroup& inst, const Preparation& preparation) {
   const auto pending = static_cast<std::uint64_t>(inst.pending.value.constant_int().value_or(0));
-  return [pending, span = preparation.span, number = preparation.new_barrier()](Context& context) {
-    wait_for_products(pending, span, number, context);
-    return true;
+  return [pending, site = ProductWaitSite{preparation.mnemonic(), preparation.span,
+                                          preparation.new_barrier()}](Context& context) {
+    return wait_for_products(pending, site, context);
   };
 }
 

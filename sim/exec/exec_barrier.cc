@@ -1,53 +1,17 @@
 // Barriers between groups of warps, and proxy fences.
 #include <fmt/format.h>
 
-#include <optional>
 #include <utility>
 
 #include "isa/inst/barrier.h"
 #include "isa/inst/limits.h"
+#include "sim/checks/barrier_stage.h"
 #include "sim/checks/group_barriers.h"
 #include "sim/checks/product_checks.h"
 #include "sim/exec/semantics.h"
 
 namespace tilevm::sim {
 namespace {
-
-/// A stage of a barrier, prepared.
-struct StageAccess {
-  std::size_t first = 0;  ///< the barrier's first stage, in GroupsPlan::objects
-  std::int64_t stages = 1;
-  std::optional<ScalarCode> stage;
-  std::string name;
-  BarrierUseSite site;
-};
-
-template <class Inst>
-StageAccess make_stage(const Inst& inst, const Preparation& preparation) {
-  const isa::KernelInfo::Barrier& barrier = preparation.info.barrier(inst.barrier.var);
-  StageAccess access{static_cast<std::size_t>(barrier.first),
-                     barrier.stages,
-                     {},
-                     preparation.name(inst.barrier.var),
-                     {0, preparation.mnemonic(), preparation.span}};
-  if (inst.stage) access.stage = ScalarCode(inst.stage->value);
-  return access;
-}
-
-/// The stage of this execution; nothing after a fault.
-std::optional<BarrierUseSite> find_stage(const StageAccess& access, Context& context) {
-  std::int64_t stage = 0;
-  if (access.stage && !context.evaluate(*access.stage, stage)) return std::nullopt;
-  if (stage < 0 || stage >= access.stages) {
-    context.fail(Code::out_of_bounds, access.site.span,
-                 fmt::format("`{}` names stage {} of `{}`, which has stages 0 to {}",
-                             access.site.mnemonic, stage, access.name, access.stages - 1));
-    return std::nullopt;
-  }
-  BarrierUseSite site = access.site;
-  site.object = access.first + static_cast<std::size_t>(stage);
-  return site;
-}
 
 /// The object of a named barrier, and for how many warps it is.
 template <class Inst>

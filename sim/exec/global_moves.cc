@@ -285,6 +285,39 @@ bool load_element(const GlobalAccess& access, Context& context, std::uint64_t& c
   return false;
 }
 
+bool find_origin(const GlobalAccess& access, Context& context, TileOrigin& origin) {
+  return evaluate_origin(access, context, origin);
+}
+
+bool store_copy(const GlobalAccess& access, const TileOrigin& origin, const CopiedTile& copied,
+                Context& context) {
+  tell_observer({&access, context.state.views[access.view], origin, GlobalUse::store}, context);
+  PlacedTile placed(access, context, origin);
+  TileInView& cursor = placed.cursor;
+  if (placed.strided.table == nullptr) note_outside(access, cursor, true, context);
+  StoreCount& count = context.scratch.stores[access.statement];
+  ++count.executed;
+  if (cursor.outside_view()) ++count.outside;
+  if (!spares_sources(access, cursor, context)) return false;
+  for (std::size_t i = 0; i < access.tile.locals && !copied.undefined.empty(); ++i) {
+    const std::size_t bit = i * access.tile.bits;
+    if (!cursor.locate(0, i) || isa::get_bits(copied.undefined.data(), bit, access.tile.bits) == 0)
+      continue;
+    context.fail(Code::uninitialized_read, access.span,
+                 fmt::format("`{}` stores to {} an element of `{}` that has no defined value",
+                             access.mnemonic, element_text(access.view_name, cursor.index()),
+                             access.tile_name));
+    add_note(context.fault->diagnostic, "nothing had written it; fill the shared tensor before");
+    return false;
+  }
+  if (!move_out(placed, copied.data.data(), cursor.buffer().data, context)) return false;
+  if (context.state.shadow.kept) store_shadow(access, cursor, copied.shadow);
+  if (!check_access(placed, GlobalUse::store, context)) return false;
+  if (undefined_bits(cursor, context) == nullptr) return true;
+  const std::vector<std::uint8_t> defined(access.tile.bytes(), 0);
+  return move_out(placed, defined.data(), undefined_bits(cursor, context), context);
+}
+
 bool store(const GlobalAccess& access, Context& context) {
   TileOrigin origin{};
   if (!evaluate_origin(access, context, origin)) return false;

@@ -5,6 +5,7 @@
 #pragma once
 
 #include <cstdint>
+#include <vector>
 
 #include "sim/access/copy_plan.h"
 #include "sim/access/global_access.h"
@@ -32,6 +33,20 @@ void tell_observer(const GlobalFootprint& footprint, const Context& context);
 /// Reads the only element of an access without tile dimensions, by all threads of its tile. Faults
 /// as find_element and load, and if the element has no defined value.
 [[nodiscard]] bool load_element(const GlobalAccess& access, Context& context, std::uint64_t& code);
+
+/// What a copy to global memory moves: the tile that one thread holds, its undefined mask (empty if
+/// all elements are defined) and its shadow values (empty unless the run keeps them).
+struct CopiedTile {
+  std::vector<std::uint8_t> data, undefined;
+  std::vector<ShadowSlot> shadow;
+};
+
+/// Where a tile begins in its view. False after a fault.
+[[nodiscard]] bool find_origin(const GlobalAccess& access, Context& context, TileOrigin& origin);
+
+/// Writes the elements of a copy that are inside the view's extents. Faults as store.
+[[nodiscard]] bool store_copy(const GlobalAccess& access, const TileOrigin& origin,
+                              const CopiedTile& copied, Context& context);
 
 /// Records the source of a copy that is still pending after a barrier between blocks. False after a
 /// race.

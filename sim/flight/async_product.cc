@@ -5,6 +5,7 @@
 
 #include "isa/analysis/operands.h"
 #include "isa/inst/product.h"
+#include "sim/checks/group_races.h"
 #include "sim/checks/product_checks.h"
 #include "sim/checks/shared_checks.h"
 #include "sim/state/random_draw.h"
@@ -53,6 +54,7 @@ bool issue_product(const ProductPlan& plan, Context& context) {
   std::uint64_t accumulate = 1;
   if (!plan.always_adds && !context.evaluate(plan.accumulate, accumulate)) return false;
   product.accumulate = accumulate != 0;
+  if (!check_products_around(plan.mnemonic, plan.span, context)) return false;
   if (!check_product(plan, product.accumulate, context)) return false;
   ResolvedAccess operand;
   if (plan.a_shared) {
@@ -73,27 +75,33 @@ bool issue_product(const ProductPlan& plan, Context& context) {
   return true;
 }
 
-void commit_products(AsyncProducts& products) {
+bool commit_products(std::string_view mnemonic, Span span, Context& context) {
+  if (!check_products_around(mnemonic, span, context)) return false;
+  AsyncProducts& products = context.state.products;
   ++products.groups;
   for (PendingProduct& product : products.pending) {
     if (product.committed) continue;
     product.committed = true;
     product.group = products.groups;
   }
+  return true;
 }
 
-void wait_for_products(std::uint64_t pending, Span span, std::uint32_t number, Context& context) {
+bool wait_for_products(std::uint64_t pending, const ProductWaitSite& site, Context& context) {
+  if (!check_products_around(site.mnemonic, site.span, context)) return false;
   AsyncProducts& products = context.state.products;
-  products.last_wait = {span, pending, products.groups};
-  if (products.groups < pending) return;
+  products.last_wait = {site.span, pending, products.groups};
+  if (products.groups < pending) return true;
   const std::uint64_t last = products.groups - pending;
-  note_product_wait(last, number, context);
+  note_product_wait(last, site.number, context);
   std::erase_if(products.pending, [&](PendingProduct& product) {
     if (!product.committed || product.group > last) return false;
     complete(product, context);
-    note_retired(product, number, context);
+    note_retired(product, site.number, context);
     return true;
   });
+  if (context.settings.has_parties()) complete_products(last, context.state);
+  return true;
 }
 
 void let_products_complete(Context& context) {
@@ -122,7 +130,7 @@ Action guard_registers(Action action, const Preparation& preparation) {
   return [action = std::move(action), uses = std::move(uses), mnemonic = preparation.mnemonic(),
           span = preparation.span](Context& context) {
     const AsyncProducts& products = context.state.products;
-    const bool is_idle = products.pending.empty() && products.unwaited.empty();
+    const bool is_idle = products.unwaited.empty() && !has_products_around(context);
     if (!is_idle && !check_registers(uses, mnemonic, span, context)) return false;
     return action(context);
   };

@@ -70,7 +70,7 @@ BlockState BlockInterpreter::new_state() const {
   if (checks.races && by_epoch) state.shared.since_barrier.records.resize(granules);
   if (checks.in_flight && by_epoch) state.shared.in_flight.resize(granules);
   if (settings.observers.needed != nullptr) state.shared.without.history.records.resize(granules);
-  if (checks.races && plan_.has_products) state.products.stores.resize(granules);
+  if (checks.races && by_epoch && plan_.has_products) state.products.stores.resize(granules);
   if (settings.uses != nullptr) {
     const std::size_t buffers = context_.memory.size();
     state.global.since_barrier.resize(buffers);
@@ -204,7 +204,7 @@ bool BlockInterpreter::emit_trace(const PlanOp& record) {
   const bool loop_ended = record.kind == PlanOp::Kind::loop_next && state_.next == record.target;
   if (loop_ended || (record.mnemonic.empty() && record.written.empty())) return true;
   const Trace& trace = *context_.settings.observers.trace;
-  TraceEvent event{state_.block, state_.steps, record.span, record.mnemonic, {}, {}};
+  TraceEvent event{state_.block, state_.steps, record.span, record.mnemonic, state_.group, {}, {}};
   if (trace.values) show_values(record.written, state_, event);
   if (trace.tell(event)) return true;
   state_.traced = false;

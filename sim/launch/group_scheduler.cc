@@ -8,6 +8,7 @@
 
 #include "sim/access/copy_plan.h"
 #include "sim/checks/group_barriers.h"
+#include "sim/checks/product_checks.h"
 #include "sim/launch/group_deadlock.h"
 
 namespace tilevm::sim {
@@ -22,6 +23,7 @@ void switch_to(std::uint16_t group, BlockState& state) {
     std::swap(state.next, other.next);
     std::swap(state.scalars, other.scalars);
     state.shared.exchange(other.copies);
+    state.products.exchange(other.products);
   };
   exchange(current(state));
   state.group = group;
@@ -76,6 +78,11 @@ bool has_ended(const Plan& plan, const BlockState& state) {
          state.groups[0].status == GroupState::Status::running;
 }
 
+/// Whether a block that is at its end may end; false after a fault.
+bool check_end(Span span, Context& context) {
+  return check_all_retired(context) && check_exit(span, context);
+}
+
 /// Copies of the current group that nothing has waited for.
 const PendingCopy* unwaited(const BlockState& state) {
   const auto& copies = state.shared.copies;
@@ -91,6 +98,8 @@ void start_groups(const Plan& plan, BlockState& state) {
   state.accesses_to_prune = 0;
   state.global_accesses.clear();
   state.global_to_prune = 0;
+  state.tensor_stores.clear();
+  state.begun.reset();
   state.overtaken.reset();
   state.group = 0;
   state.parties = {};
@@ -130,6 +139,7 @@ bool end_group(const PlanOp& end, Context& context) {
              "`CopyAsyncWaitGroup(0)`");
     return false;
   }
+  if (!check_all_retired(context)) return false;
   const std::int32_t parent = group.parent;
   const std::uint16_t ended = state.group;
   current(state).status = GroupState::Status::absent;
@@ -141,7 +151,7 @@ bool end_group(const PlanOp& end, Context& context) {
 
 bool settle_groups(const Plan& plan, const PlanOp& record, Context& context) {
   BlockState& state = context.state;
-  if (has_ended(plan, state)) return check_exit(record.span, context);
+  if (has_ended(plan, state)) return check_end(record.span, context);
   const bool may_leave = record.orders_groups;
   auto next = choose(context.settings.group_schedule, may_leave, state);
   while (!next) {
@@ -152,7 +162,7 @@ bool settle_groups(const Plan& plan, const PlanOp& record, Context& context) {
     next = choose(context.settings.group_schedule, may_leave, state);
   }
   switch_to(*next, state);
-  return !has_ended(plan, state) || check_exit(record.span, context);
+  return !has_ended(plan, state) || check_end(record.span, context);
 }
 
 }  // namespace tilevm::sim

@@ -28,12 +28,16 @@ bool OrderExploration::is_possible(const LaunchPlan& launch, const RunSettings& 
          settings.observers.probes == nullptr;
 }
 
-std::optional<BlockFault> OrderExploration::run(std::uint64_t steps) const {
+std::uint64_t OrderExploration::orders(std::uint64_t steps) const {
   const std::uint64_t cost = steps * static_cast<std::uint64_t>(launch_.plan.threads);
-  const std::uint64_t orders = std::min<std::uint64_t>(most_orders_, max_cost / cost);
-  if (orders == 0) return std::nullopt;
+  return std::min<std::uint64_t>(most_orders_, max_cost / cost);
+}
+
+std::optional<BlockFault> OrderExploration::run(std::uint64_t steps) const {
+  const std::uint64_t count = orders(steps);
+  if (count == 0) return std::nullopt;
   const MemorySnapshot after(launch_.memory);
-  for (std::uint64_t i = 0; i < orders; ++i) {
+  for (std::uint64_t i = 0; i < count; ++i) {
     before_.restore(launch_.memory);
     BlockScheduler turns(launch_, settings_, resident_, 1);
     auto fault = turns.run_singly(order_of(i));

@@ -28,6 +28,9 @@ class OrderExploration {
         most_orders_(most_orders),
         before_(launch.memory) {}
 
+  /// Number of orders that run() takes after a launch of so many steps.
+  [[nodiscard]] std::uint64_t orders(std::uint64_t steps) const;
+
   /// After the launch ran well in so many steps: the first fault in another order, with a note that
   /// names the order. Without a fault, memory is as it was after the first run.
   [[nodiscard]] std::optional<BlockFault> run(std::uint64_t steps) const;

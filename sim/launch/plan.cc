@@ -15,6 +15,7 @@
 #include "isa/analysis/statements.h"
 #include "isa/analysis/warp_groups.h"
 #include "isa/inst/limits.h"
+#include "isa/program/group_name.h"
 #include "isa/type/bits.h"
 #include "sim/exec/semantics.h"
 #include "sim/flight/async_product.h"
@@ -75,13 +76,6 @@ SharedContents unwritten_contents(const isa::Kernel& kernel, const isa::KernelIn
   return contents;
 }
 
-std::string name_of(const isa::ThreadGroup& group) {
-  const std::int64_t first = group.first_warp(), last = first + group.warps() - 1;
-  if (group.parent < 0) return "the block";
-  if (group.elects) return fmt::format("one thread of warp {}", first);
-  return first == last ? fmt::format("warp {}", first) : fmt::format("warps {} to {}", first, last);
-}
-
 GroupsPlan plan_groups(const isa::Kernel& kernel, const isa::KernelInfo& info) {
   GroupsPlan plan;
   plan.active = isa::tells_warps_apart(kernel);
@@ -91,7 +85,7 @@ GroupsPlan plan_groups(const isa::Kernel& kernel, const isa::KernelInfo& info) {
                             static_cast<std::uint32_t>(group.threads)},
                            group.elects,
                            group.parent,
-                           name_of(group),
+                           isa::name_of(group),
                            group.span});
   }
   for (const isa::KernelInfo::Barrier& barrier : info.barriers) {

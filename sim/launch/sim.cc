@@ -75,6 +75,7 @@ class BlockRun {
     for (std::size_t i = 0; i < needed_.size(); ++i) needed_[i] = plan.barriers[i].ends_life;
   }
 
+  [[nodiscard]] OrdersRun orders() const { return orders_; }
   /// Whether who waits wants no result; then there is none.
   [[nodiscard]] bool is_stopped() const { return settings_.stop->load(std::memory_order_relaxed); }
 
@@ -186,6 +187,7 @@ class BlockRun {
   }
 
   bool run_in_turns() {
+    orders_ = OrdersRun::one;
     std::optional<OrderExploration> exploration;
     if (OrderExploration::is_possible(launch_, settings_) && explored_orders_ > 0) {
       exploration.emplace(launch_, settings_, resident_, explored_orders_);
@@ -207,6 +209,7 @@ class BlockRun {
   void explore(const OrderExploration& exploration) {
     std::uint64_t steps = 1;
     for (const std::uint64_t executed : executed_) steps += executed;
+    if (exploration.orders(steps) > 0) orders_ = OrdersRun::some;
     if (auto fault = exploration.run(steps)) keep(fault->rank, std::move(fault->fault));
   }
 
@@ -288,6 +291,7 @@ class BlockRun {
   const std::uint64_t blocks_;
   const std::uint64_t resident_;
   const std::uint64_t explored_orders_;
+  OrdersRun orders_ = OrdersRun::alike;
   Progress* const progress_;
   const bool keeps_prints_;                    // after a fault
   std::vector<std::atomic<bool>> needed_;      // by barrier
@@ -377,6 +381,7 @@ Result<Report> run_launch(const isa::VerifiedProgram& program, int kernel,
   report.stored = run.take_stored();
   if (!report.stored.empty()) report.stores = run.stores();
   report.grid = blocks.extents;
+  report.orders = run.orders();
   report.errors = run.errors();
   return report;
 }

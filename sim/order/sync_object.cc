@@ -10,8 +10,8 @@ bool SyncObject::end_phase() {
   ++phase;
   pending = expected;
   left.seen.raise(chain, static_cast<std::uint32_t>(phase));
-  constexpr std::size_t most_kept = 4;
-  if (completed.size() == most_kept) completed.erase(completed.begin());
+  constexpr std::size_t most_phases = 4;
+  if (completed.size() == most_phases) completed.erase(completed.begin());
   completed.push_back({left, std::exchange(arrivals, {})});
   return true;
 }

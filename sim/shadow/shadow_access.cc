@@ -99,6 +99,11 @@ void store_shadow(const GlobalAccess& access, TileInView& cursor, Context& conte
   });
 }
 
+void store_shadow(const GlobalAccess& access, TileInView& cursor,
+                  const std::vector<ShadowSlot>& slots) {
+  store_global(access, cursor, [&](std::size_t, std::size_t i) { return slots[i]; });
+}
+
 std::vector<ShadowSlot> read_shadow(const GlobalAccess& access, TileInView& cursor) {
   std::vector<ShadowSlot> slots(access.tile.locals);  // one thread holds all
   for (std::size_t i = 0; i < slots.size(); ++i) slots[i] = slot_at(access, cursor, 0, i);
@@ -113,6 +118,14 @@ void load_shadow(const ResolvedAccess& from, Context& context) {
       set_register(access.tile, access.dtype, t, i, slot, context.state);
     }
   }
+}
+
+std::vector<ShadowSlot> read_slots(const ResolvedAccess& from, const Context& context) {
+  std::vector<ShadowSlot> slots(from.access->tile.locals);
+  for (std::size_t i = 0; i < slots.size(); ++i) {
+    slots[i] = context.state.shadow.shared[shared_slot(from, 0, i)];
+  }
+  return slots;
 }
 
 void read_shadow(const ResolvedAccess& from, ShadowPairs& values, Context& context) {

@@ -21,7 +21,14 @@ void combine_shadow(const ResolvedAccess& to, Context& context);
 /// For a copy.
 [[nodiscard]] std::vector<ShadowSlot> read_shadow(const GlobalAccess& access, TileInView& cursor);
 
+/// For a copy to global memory.
+void store_shadow(const GlobalAccess& access, TileInView& cursor,
+                  const std::vector<ShadowSlot>& slots);
+
 void load_shadow(const ResolvedAccess& from, Context& context);
+/// The slots of a tile that one thread holds.
+[[nodiscard]] std::vector<ShadowSlot> read_slots(const ResolvedAccess& from,
+                                                 const Context& context);
 /// Own and shadow values of a tile that one thread holds, without loading it.
 void read_shadow(const ResolvedAccess& from, ShadowPairs& values, Context& context);
 void store_shadow(const ResolvedAccess& to, Context& context);

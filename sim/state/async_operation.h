@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "isa/base/source.h"
+#include "sim/api/shadow_memory.h"
 #include "sim/order/group_order.h"
 #include "sim/tiles/tile_origin.h"
 
@@ -42,6 +43,9 @@ struct AsyncOperation {
   bool committed = false;
   TileOrigin shared_origin{};
   std::vector<std::uint8_t> data;
+  /// As of PendingCopy: the mask of elements outside of the view, and shadow values.
+  std::vector<std::uint8_t> padding;
+  std::vector<ShadowSlot> shadow;
 };
 
 }  // namespace tilevm::sim

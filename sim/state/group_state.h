@@ -10,6 +10,7 @@
 #include "sim/order/group_order.h"
 #include "sim/state/access_record.h"
 #include "sim/state/global_history.h"
+#include "sim/state/product_state.h"
 #include "sim/state/shared_state.h"
 #include "sim/tiles/tile_origin.h"
 
@@ -38,6 +39,7 @@ struct GroupState {
   std::optional<GroupWait> wait;
   std::uint32_t children = 0;  ///< groups inside that have not ended
   GroupCopies copies;          ///< copies by CopyAsync
+  GroupProducts products;      ///< products by DotAsync
 };
 
 /// A wait whose barrier may be a phase further before it looks.
@@ -45,6 +47,16 @@ struct OvertakenWait {
   std::size_t object = 0;  ///< index in GroupsPlan::objects
   PhaseWait wait;
   Span completed{};  ///< what completes the phase after the one that it waits for
+};
+
+/// The copies to global memory that a thread began by tensor maps, in commit groups.
+struct TensorStores {
+  std::uint32_t thread = 0;   ///< number of the thread in the block
+  std::uint32_t groups = 0;   ///< number of commit groups
+  bool is_open = false;       ///< copies have begun since the last commit
+  std::uint32_t read = 0;     ///< so many groups have read their sources
+  std::uint32_t written = 0;  ///< so many have written global memory
+  Span last{};                ///< place of the last copy
 };
 
 /// An access to shared memory that later ones are compared with.

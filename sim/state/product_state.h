@@ -4,6 +4,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <utility>
 #include <vector>
 
 #include "sim/state/shared_state.h"
@@ -38,17 +39,26 @@ struct GenericStore {
   std::uint32_t fences = 0;
 };
 
-struct AsyncProducts {
+/// The products of a group of warps. A block without groups is one.
+struct GroupProducts {
   std::vector<PendingProduct> pending;  ///< products in the order of issue
-  std::uint64_t groups = 0;             ///< number of groups that were committed
+  std::uint64_t groups = 0;             ///< number of commit groups
   LastWait last_wait;
+};
+
+/// Its own are the products of the group of warps that runs.
+struct AsyncProducts : GroupProducts {
   std::vector<CounterfactualProduct> unwaited;  ///< products that only one wait has retired
-  /// By granule; empty unless a product of the kernel reads shared memory and races are checked.
+  /// By granule; empty unless a product of the kernel reads shared memory and races are checked by
+  /// epochs.
   std::vector<GenericStore> stores;
   std::uint32_t fences = 0;      ///< proxy fences that ran
   std::uint32_t last_fence = 0;  ///< the statement of the last one, in Plan::barriers
   std::uint32_t run_begin =
       0;  ///< the number of the first of the fences of that statement in a row
+
+  /// Exchanges the products of the current group of warps with those of another one.
+  void exchange(GroupProducts& other) { std::swap(static_cast<GroupProducts&>(*this), other); }
 };
 
 }  // namespace tilevm::sim

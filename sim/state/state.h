@@ -78,6 +78,11 @@ struct BlockState {
   std::vector<GroupGlobalAccess> global_accesses;
   std::size_t global_to_prune = 0;
   std::vector<AsyncOperation> under_way;  ///< asynchronous operations in the order they began
+  /// Copies to global memory by tensor maps, for each thread that began some.
+  std::vector<TensorStores> tensor_stores;
+  /// Segment of the asynchronous access that the running instruction begins, if it is none of
+  /// CopyAsync.
+  std::optional<Segment> begun;
   /// The first wait that its barrier may overtake: reported unless a race is found that follows.
   std::optional<OvertakenWait> overtaken;
 };

@@ -1,6 +1,10 @@
 // libtilevm from C99, on host memory and the simulator.
+#define _POSIX_C_SOURCE 200809L  // mkdtemp
 #include <pthread.h>
+#include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
 #ifdef __SSE2__
 #include <xmmintrin.h>
 #endif
@@ -307,6 +311,41 @@ static void test_messages(void) {
   CHECK(tilevm_entries(NULL, NULL) == NULL);
 }
 
+static void write_file(const char* path, const char* text) {
+  FILE* file = fopen(path, "w");
+  CHECK(file != NULL && fputs(text, file) >= 0 && fclose(file) == 0);
+}
+
+/// A program includes files from folders that its caller names.
+static void test_includes(void) {
+  char folder[] = "/tmp/tilevm-test-XXXXXX";
+  char own[64], lib[64], path[64], included[64];
+  CHECK(mkdtemp(folder) != NULL);
+  snprintf(own, sizeof own, "%s/own", folder);
+  snprintf(lib, sizeof lib, "%s/lib", folder);
+  snprintf(path, sizeof path, "%s/own/p.tile", folder);
+  snprintf(included, sizeof included, "%s/lib/sizes.tile", folder);
+  CHECK(mkdir(own, 0700) == 0 && mkdir(lib, 0700) == 0);
+  write_file(included, "const N = 6\n");
+  write_file(
+      path,
+      "include \"sizes.tile\"\ndef f<1>(f32* y_ptr):\n    y = ViewGlobal(y_ptr, shape=[N])\n");
+
+  tilevm_program* program = NULL;
+  CHECK(tilevm_open_file(path, NULL, NULL, &program) == TILEVM_FAULT);
+  CHECK(strstr(tilevm_message(), "there is no file") != NULL);
+  CHECK(tilevm_open_file_in(path, NULL, NULL, NULL, &program) == TILEVM_FAULT);
+  const char* const folders[] = {"/nowhere", lib, NULL};
+  CHECK(tilevm_open_file_in(path, folders, NULL, NULL, &program) == TILEVM_OK);
+  tilevm_close(program);
+  CHECK(tilevm_open_file_in(NULL, folders, NULL, NULL, &program) == TILEVM_USAGE);
+  unlink(included);
+  unlink(path);
+  rmdir(own);
+  rmdir(lib);
+  rmdir(folder);
+}
+
 static void test_prints(void) {
   tilevm_program* program = NULL;
   CHECK(tilevm_open("def k<1>():\n    Print(AllocateRegister(i32, layout=local(2), init=7))\n",
@@ -331,6 +370,7 @@ int main(void) {
   test_unwritten();
   test_small_stack();
   test_messages();
+  test_includes();
   test_prints();
   return report();
 }

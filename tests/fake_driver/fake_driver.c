@@ -21,7 +21,13 @@
 #define EXPORT __attribute__((visibility("default")))
 
 typedef unsigned long long address;
-enum { success = 0, invalid_device = 101, invalid_context = 201, not_found = 500 };
+enum {
+  success = 0,
+  invalid_value = 1,
+  invalid_device = 101,
+  invalid_context = 201,
+  not_found = 500
+};
 
 static int number(const char* variable, int otherwise) {
   const char* const text = getenv(variable);
@@ -198,6 +204,41 @@ EXPORT int cuMemcpyDtoH_v2(void* to, address from, size_t bytes) {
 EXPORT int cuMemsetD8Async(address pointer, unsigned char byte, size_t bytes, void* stream) {
   memset((void*)(uintptr_t)pointer, byte, bytes);
   return note("set %zu to %d stream %p\n", bytes, byte, stream);
+}
+
+/// Bytes of an element by CUtensorMapDataType.
+static unsigned map_element(int type) {
+  static const unsigned bytes[] = {1, 2, 4, 4, 8, 8, 2, 4, 8, 2, 4, 4, 4};
+  return type >= 0 && (size_t)type < sizeof bytes / sizeof *bytes ? bytes[type] : 0;
+}
+/// Refuses what a driver refuses on an H100; the map begins with the address and the extents.
+EXPORT int cuTensorMapEncodeTiled(void* map, int type, unsigned rank, void* tensor,
+                                  const uint64_t* extents, const uint64_t* strides,
+                                  const unsigned* box, const unsigned* steps, int interleave,
+                                  int swizzle, int promotion, int fill) {
+  const unsigned bytes = map_element(type), span = swizzle == 0 ? ~0u : 16u << swizzle;
+  int refused = (uintptr_t)map % 64 != 0 || bytes == 0 || rank < 1 || rank > 5 ||
+                (uintptr_t)tensor % 16 != 0 || interleave != 0 || swizzle < 0 || swizzle > 3 ||
+                (fill != 0 && type < 6);
+  for (unsigned d = 0; d < rank && !refused; ++d) {
+    refused = extents[d] < 1 || extents[d] > (uint64_t)1 << 32 || box[d] < 1 || box[d] > 256 ||
+              steps[d] != 1 || (d > 0 && strides[d - 1] % 16 != 0);
+  }
+  refused = refused || box[0] * bytes % 16 != 0 || box[0] * bytes > span;
+  if (refused) return invalid_value;
+  uint64_t* const words = map;
+  memset(words, 0, 128);
+  words[0] = (uintptr_t)tensor;
+  char text[400] = "";
+  size_t at = 0;
+  for (unsigned d = 0; d < rank; ++d) {
+    words[1 + d] = extents[d];
+    at += (size_t)snprintf(text + at, sizeof text - at, " %llu/%llu/%u",
+                           (unsigned long long)extents[d],
+                           (unsigned long long)(d == 0 ? bytes : strides[d - 1]), box[d]);
+  }
+  return note("map type %d at %p swizzle %d fill %d promotion %d:%s\n", type, tensor, swizzle, fill,
+              promotion, text);
 }
 
 EXPORT int cuStreamCreate(void** stream, unsigned flags) {

@@ -235,6 +235,16 @@ def prefill_not_finite(tilevm):
     print("prefill with NaN: where it must be")
 
 
+def heads(tilevm):
+    """Heads that do not fill the pieces of threads, and the longest."""
+    for d in (80, 96, 256):
+        for type in ("u4", "u8", "f16"):
+            decode(tilevm, type, [0, 1, 33, 70], 4, d=d, p=32, warps=2, stages=2, prepare=behind_the_end)
+            append(tilevm, type, [0, 15, 3], [3, 2, 0], d=d)
+        prefill(tilevm, [0, 1, 64, 70], h=2, r=2, d=d)
+        prefill(tilevm, [90], h=2, r=1, d=d, window=20, BN=32, STAGES=3)
+
+
 def attention(tilevm):
     prefill_not_finite(tilevm)
     prefill_large(tilevm)
@@ -260,3 +270,4 @@ def attention(tilevm):
     decode(tilevm, "u4", [20], 2, split=1, prepare=all_equal)
     decode(tilevm, "u4", [0, 5, 100, 300], 2, window=70, prepare=behind_the_end)
     decode(tilevm, "f16", [130], 2, d=64, p=32, warps=2, window=1)
+    heads(tilevm)

@@ -130,6 +130,23 @@ def rope(tilevm):
         for i, p in enumerate(position):
             # Frequency and angle are rounded to f32, each within 2^-23 or so of the angle.
             check(f"rope at {p}, {entry}", found[i], expected[i], absolute=1e-6 + 2.0**-21 * p)
+    for d, turned, interleaved in ((64, 64, 1), (80, 32, 0), (80, 80, 0), (96, 48, 1), (128, 64, 1), (256, 16, 0)):
+        rope_of_pairs(tilevm, d, turned, interleaved)
+
+
+def rope_of_pairs(tilevm, d, turned, interleaved):
+    """Pairs of neighbours or of halves, of the first elements of a head; the others are as they were."""
+    x, position = normal(3, 5, d), np.array([0, 7, 300], np.int32)
+    pairs = x[..., :turned].astype(np.float64).reshape((3, 5, turned // 2, 2) if interleaved else (3, 5, 2, turned // 2))
+    pairs = pairs if interleaved else pairs.swapaxes(2, 3)
+    z = (pairs[..., 0] + 1j * pairs[..., 1]) * np.exp(1j * position[:, None, None] * 10000.0 ** (-np.arange(0, turned, 2) / turned))
+    pairs = np.stack([z.real, z.imag], axis=-1)
+    expected = np.concatenate([(pairs if interleaved else pairs.swapaxes(2, 3)).reshape(3, 5, turned), x[..., turned:]], axis=-1)
+    for entry in ("main", "reference"):
+        found = tilevm.run("rope", {"x": x, "position": position}, "y", entry=entry, TOKENS=3, H=5, D=d, T="f32", TURNED=turned, INTERLEAVED=interleaved)
+        assert np.array_equal(found[..., turned:], x[..., turned:]), f"rope of {turned} of {d}: elements that are not turned changed"
+        for i, p in enumerate(position):
+            check(f"rope of {turned} of {d}, interleaved {interleaved}, at {p}, {entry}", found[i], expected[i], absolute=1e-6 + 2.0**-21 * p)
 
 
 def matmul_swiglu(tilevm, m=70, n=100, k=50, spoil=None, entries=("main",)):

@@ -77,7 +77,7 @@ async function fileTests(engine, tilevm) {
   console.log(`${lines.length} cases of file tests, ${wrong} of them with faults`);
 }
 
-// Command lines that are wrong or unusual: the module reads them by vm/web/CLI/CLI.hpp, the command by CLI11.
+// Command lines that are wrong or unusual: both read them by CLI11.
 const UNUSUAL_LINES = [
   "", "-h", "-V", "help", "help run", "runn", "--sead", "run", "run x y", "run x.tile --seed", "run x.tile --seed=-1",
   "run x.tile --seed abc", "run x.tile --max-steps 0", "run x.tile --max-steps 0x", "run x.tile --threads 5000",
@@ -93,7 +93,7 @@ const UNUSUAL_LINES = [
   "run nothing.tile --out=", "help help", "run run", "check check check",
 ].map((line) => line.split(" ").filter((word) => word !== ""));
 const COMMANDS = ["run", "trace", "debug", "dap", "diff", "record", "fuzz", "bench", "tune", "check", "fmt", "layout", "isa",
-  "explain", "compile", "doctor", "cache", "lsp", "demo", "completion", "man"];
+  "explain", "compile", "fidelity", "doctor", "cache", "lsp", "demo", "completion", "man"];
 
 async function commandLines(engine, tilevm) {
   const lines = [...UNUSUAL_LINES, ...COMMANDS.map((name) => [name, "--help"])];
@@ -196,9 +196,13 @@ async function texts(engine) {
   expect(await fromLink(bomb).then(() => false, () => true), "a link of 2 MiB is taken");
 }
 
+// The programs, and the arrays that their tests name.
 function repositoryFiles() {
   const tiles = ["programs", "tests/filetests", "tests/bench/compare"].flatMap((folder) => tilesBelow(ROOT, folder));
-  return Object.fromEntries(tiles.map((file) => [file, fs.readFileSync(path.join(ROOT, file))]));
+  const words = tiles.filter((file) => !file.includes("filetests/debug/")).flatMap((file) => casesOf(ROOT, file)).flat();
+  const arrays = words.map((word) => word.slice(word.indexOf("=") + 1)).filter((name) => /\.np[yz]$/.test(name));
+  const files = [...tiles, ...arrays.filter((name) => fs.existsSync(path.join(ROOT, name)))];
+  return Object.fromEntries(files.map((file) => [file, fs.readFileSync(path.join(ROOT, file))]));
 }
 
 async function main([build, tilevm, small]) {

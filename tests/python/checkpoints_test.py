@@ -3,6 +3,7 @@ way to packed folders and back, interrupted runs, and files of strangers. packag
 """
 
 import hashlib
+import itertools
 import json
 import os
 import pathlib
@@ -16,7 +17,8 @@ import numpy
 
 import tilevm
 from tilevm.checkpoints import CheckpointError, load_checkpoint, pack_checkpoint, unpacked
-from tilevm.checkpoints._bits import pack_rows, unpack_rows
+from tilevm.checkpoints._bits import pack_rows, repacked, stream, unpack_rows, whole_stream, words_by_column, words_by_row
+from tilevm.checkpoints._gguf import BLOCKS
 from tilevm.checkpoints._numbers import of_bf16, to_bf16
 
 KEPT = package.ROOT / "tests" / "data" / "checkpoints"
@@ -127,6 +129,25 @@ class Weights(Folder):
             packed = pack_rows(masked, bits)
             self.assertEqual(packed.tolist(), tilevm.pack(masked, f"u{bits}").tolist())
             self.assertEqual(unpack_rows(packed, bits, 21).tolist(), masked[:21].tolist())
+
+    def test_units_of_many_shapes(self):
+        """Codes by the definition, field by field, against tiles of units and outputs, in files' rows and columns."""
+        rng = numpy.random.default_rng(0)
+        cases = [(bits, unit) for bits in range(1, 9) for unit in (whole_stream(bits), stream(bits, 1, 32 // bits))]
+        cases += [(int(block.type[1]), block.unit) for block in BLOCKS.values()]
+        for (bits, unit), outputs, count in itertools.product(cases, (8, 13, 2056), (1, 3)):
+            words = rng.integers(0, 1 << 32, (count, unit.words, outputs), dtype="uint32")
+            inputs = max(1, count * len(unit.codes) - 3)
+            codes = numpy.zeros((count, len(unit.codes), outputs), "uint32")
+            for place, fields in enumerate(unit.codes):
+                for field in fields:
+                    codes[:, place] |= (words[:, field.word] >> field.shift & (1 << field.width) - 1) << field.at
+            wanted = tilevm.pack(codes.reshape(-1, outputs)[:inputs].astype("uint8"), f"u{bits}").tobytes()
+            columns = words_by_column(words.reshape(-1, outputs), unit)
+            rows = words_by_row(numpy.ascontiguousarray(words.transpose(2, 0, 1)).view("uint8").reshape(-1), unit, 4 * count * unit.words,
+                                0, 4 * unit.words)
+            for units in (columns, rows):
+                self.assertEqual(repacked(units, unit, count, inputs, outputs, bits).tobytes(), wanted, (bits, unit.words, outputs, count))
 
     def test_bf16_is_rounded_to_the_nearest(self):
         given = numpy.array([1.0, 1.00390625, 1.01171875, -1e-45, numpy.inf, 3.4e38, -0.0], "float32")

@@ -146,6 +146,11 @@ class Layers(unittest.TestCase):
         x.requires_grad_()
         layer(x, counts).sum().backward()
         self.assertEqual(x.grad.shape, x.shape)
+        fewer = torch.tensor([3, 0, 4, 0])  # the last two rows have no expert
+        x.grad = None
+        y_of_fewer = layer(x, fewer)
+        y_of_fewer.sum().backward()
+        self.assertFalse(y_of_fewer[7:].any() or x.grad[7:].any())
         self.assertEqual(layer(torch.zeros(0, 64, dtype=torch.float16), torch.zeros(4, dtype=torch.int64)).shape, (0, 40))
         torch._dynamo.reset()
         with torch.no_grad():
@@ -275,6 +280,113 @@ class Folders(unittest.TestCase):
         (self.folder / "config.json").write_text(json.dumps({**config, "num_hidden_layers": 3}))
         with self.assertRaisesRegex(tilevm.UsageError, "the folder has no"):
             tilevm.nn.from_pretrained(self.folder)
+
+
+def random_gptq(k, n):
+    """The tensors of a GPTQ weight [n, k] of 4 bits in groups of 32, of random codes."""
+    return {"qweight": torch.randint(-2 ** 31, 2 ** 31, (k // 8, n), dtype=torch.int32), "scales": (torch.rand(k // 32, n) / 100).half(),
+            "qzeros": torch.randint(-2 ** 31, 2 ** 31, (k // 32, n // 8), dtype=torch.int32), "g_idx": (torch.randperm(k) // 32).to(torch.int32)}
+
+
+@unittest.skipUnless(transformers, "there is no transformers")
+class Mixtures(unittest.TestCase):
+    """Folders of Mixtral's and Qwen's shape, which have a GPTQ weight for each projection of each expert."""
+
+    def folder_of(self, kind, more, block, parts, drop=""):
+        """The folder, and its model with the dequantised weights."""
+        from safetensors.torch import save_file
+
+        model = Models.model(self, kind, **more).half()
+        folder = tempfile.TemporaryDirectory()
+        self.addCleanup(folder.cleanup)
+        folder = pathlib.Path(folder.name)
+        tensors, own = {}, {n: p.contiguous() for n, p in model.state_dict().items() if ".experts." not in n}
+        own = {n.replace(".mlp.", f".{block}."): p for n, p in own.items()}
+        for layer, block_of_model in enumerate(model.model.layers):
+            experts = block_of_model.mlp.experts
+            for expert in range(experts.gate_up_proj.shape[0]):
+                for part in parts:
+                    k, n = experts.gate_up_proj.shape[2], experts.down_proj.shape[2]
+                    k, n = (n, k) if part in ("down_proj", "w2") else (k, n)
+                    name = f"model.layers.{layer}.{block}.experts.{expert}.{part}"
+                    tensors.update({f"{name}.{key}": each for key, each in random_gptq(k, n).items() if name != drop})
+        save_file({**own, **tensors}, folder / "model.safetensors")
+        config = {**json.loads(model.config.to_json_string()), "quantization_config": {
+            "quant_method": "gptq", "bits": 4, "group_size": 32, "checkpoint_format": "gptq_v2"}}
+        (folder / "config.json").write_text(json.dumps(config))
+        with load_checkpoint(folder) as checkpoint:
+            for layer, block_of_model in enumerate(model.model.layers):
+                experts = block_of_model.mlp.experts
+                for expert in range(experts.gate_up_proj.shape[0]):
+                    names = [f"model.layers.{layer}.{block}.experts.{expert}.{part}" for part in parts]
+                    if drop in names:
+                        continue
+                    gate, up, down = (torch.from_numpy(numpy.array(checkpoint.weight(name).dequantized())).half() for name in names)
+                    experts.gate_up_proj.data[expert], experts.down_proj.data[expert] = torch.cat([gate, up]), down
+        return folder, model
+
+    MIXTRAL = "Mixtral", {"num_local_experts": 4, "num_experts_per_tok": 2}, "block_sparse_moe", ("w1", "w3", "w2")
+    QWEN = "Qwen3Moe", {"num_experts": 4, "num_experts_per_tok": 2, "moe_intermediate_size": 32, "head_dim": 16}, "mlp", \
+        ("gate_proj", "up_proj", "down_proj")
+
+    def near(self, got, wanted):
+        self.assertLessEqual((got.float() - wanted.float()).abs().max(), 28 * 2.0 ** -11 * wanted.float().abs().max())
+
+    def test_from_the_folder_as_it_is(self):
+        ids = torch.arange(9)[None]
+        for case in (self.MIXTRAL, self.QWEN):
+            folder, model = self.folder_of(*case)
+            with self.subTest(case[0]), torch.no_grad():
+                wanted = model(ids).logits
+                for source in (folder, pack_checkpoint(folder, folder / "packed")):
+                    made = tilevm.nn.from_pretrained(source, torch.float16)
+                    self.assertEqual(sum(isinstance(m, PackedLinear) for m in made.modules()), 2 * 4 * 3)
+                    self.near(made(ids).logits, wanted)
+
+    def test_from_pretrained_of_transformers(self):
+        from tilevm._transformers import register
+
+        register()
+        for case in (self.MIXTRAL, self.QWEN):
+            folder, model = self.folder_of(*case)
+            target = pack_checkpoint(folder, folder / "packed")
+            with self.subTest(case[0]), torch.no_grad():
+                made = transformers.AutoModelForCausalLM.from_pretrained(target, dtype=torch.float16).eval()
+                self.assertEqual(sum(isinstance(m, PackedLinear) for m in made.modules()), 2 * 4 * 3)
+                self.near(made(torch.arange(9)[None]).logits, model(torch.arange(9)[None]).logits)
+
+    def test_gradients_traces_and_rows_without_an_expert(self):
+        folder, model = self.folder_of(*self.QWEN)
+        made = tilevm.nn.from_pretrained(folder, torch.float16).float()
+        plain, experts = model.float().model.layers[0].mlp.experts, made.model.layers[0].mlp.experts
+        x, index, weights = torch.randn(5, 64), torch.tensor([[0, 1], [3, 2], [1, 3], [4, 0], [2, 4]]), torch.rand(5, 2)
+        x.requires_grad_()
+        toward = torch.randn(5, 64)
+        gradients = []
+        # Another expert of weight zero gives what none gives; of rows without one transformers 5.24 leaves gradients undefined.
+        for each, *given in ((experts, index, weights), (plain, index.clamp(max=3), torch.where(index < 4, weights, 0.0))):
+            x.grad = None
+            y = each(x, *given)
+            y.backward(toward)
+            gradients.append((y.detach(), x.grad))
+        for got, wanted in zip(*gradients):
+            self.assertTrue(torch.allclose(got, wanted, rtol=1e-4, atol=1e-4))
+        torch._dynamo.reset()
+        with torch.no_grad():
+            traced = torch.compile(experts, fullgraph=True, backend="aot_eager")(x, index, weights)
+            self.assertTrue(torch.equal(traced, experts(x, index, weights)))
+            self.assertEqual(experts(x[:0], index[:0], weights[:0]).shape, (0, 64))
+
+    def test_what_does_not_fit(self):
+        folder, _ = self.folder_of(*self.QWEN, drop="model.layers.1.mlp.experts.2.up_proj")
+        with self.assertRaisesRegex(tilevm.UsageError, r"no `model.layers.1.mlp.experts.2.up_proj`"):
+            tilevm.nn.from_pretrained(folder)
+        folder, _ = self.folder_of(*self.QWEN)
+        config = json.loads((folder / "config.json").read_text())
+        for change, words in (({"num_local_experts": 3}, "has 3 experts"), ({"moe_intermediate_size": 64}, r"\[64, 32\] in the checkpoint and \[64, 64\]")):
+            (folder / "config.json").write_text(json.dumps({**config, **change}))
+            with self.assertRaisesRegex(tilevm.UsageError, words):
+                tilevm.nn.from_pretrained(folder)
 
 
 if __name__ == "__main__":

@@ -50,6 +50,24 @@ class Decode(unittest.TestCase):
             got = k(self.q, cache_of(self.k, self.v, nhd), self.numbers, self.table, self.length)
             self.assertEqual(got.tobytes(), self.wanted.tobytes(), nhd)
 
+    def test_heads(self):
+        """Heads that do not fill the pieces of threads, and the longest, in FlashInfer's NHD and in pages of `main`."""
+        rng = numpy.random.default_rng(2)
+        for d, type_, bits in ((80, "f16", 16), (80, "u4", 4), (96, "u8", 8), (256, "f16", 16)):
+            q = rng.standard_normal((S, G, R, d)).astype("float16")
+            k, v = (rng.standard_normal((PAGES, G, P, d)).astype("float16") for _ in range(2))
+            numbers = numpy.full((PAGES, G, 4, P), 0.125, "float16")
+            if bits < 16:
+                k, v = (rng.integers(0, 256, (PAGES, G, P, d * bits // 8), dtype="uint8") for _ in range(2))
+            k, v = k.view("uint8"), v.view("uint8")
+            sizes = {**self.sizes, "D": d, "Q": type_}
+            given = numbers, self.table, self.length
+            wanted = tilevm.load(FOLDER / "decode.tile", entry="main", **sizes)(q, k, v, *given)
+            got = tilevm.load(FOLDER / "decode.tile", entry="engine", PAIR=2, NHD=1, **sizes)(q, cache_of(k, v, 1), *given)
+            self.assertEqual(got.tobytes(), wanted.tobytes(), (d, type_))
+            exact = tilevm.load(FOLDER / "decode.tile", entry="reference", **sizes)(q, k, v, *given)
+            self.assertLess(abs(wanted.astype("float64") - exact).max(), 4e-3 * max(1, abs(exact).max()), (d, type_))
+
     def test_halves_of_one_array(self):
         """vLLM's [2, pages, tokens, heads, elements], whose halves the kernel takes as k and v."""
         halves = numpy.stack([self.k.swapaxes(1, 2), self.v.swapaxes(1, 2)])

@@ -33,6 +33,27 @@ def add<1>(f32* a_ptr, f32* c_ptr, i32 n):
 A = numpy.arange(4, dtype="float32").reshape(2, 2)
 
 
+class IncludedFiles(unittest.TestCase):
+    def test_files_come_from_the_folders_that_are_named(self):
+        with tempfile.TemporaryDirectory() as folder:
+            root = pathlib.Path(folder)
+            (root / "lib").mkdir()
+            (root / "app").mkdir()
+            (root / "lib/sizes.tile").write_text("const N = 4\n")
+            (root / "app/ones.tile").write_text(
+                'include "sizes.tile"\ndef f<1>(f32* y_ptr):\n'
+                "    StoreGlobal(AllocateRegister(f32, layout=local(N), init=1.0), ViewGlobal(y_ptr, shape=[N]))\n")
+            with self.assertRaisesRegex(tilevm.ProgramError, "there is no file"):
+                tilevm.load(root / "app/ones.tile")
+            for wrong in [None, 3, [3]]:
+                with self.assertRaisesRegex(tilevm.UsageError, "`include` takes a folder or a list of folders"):
+                    tilevm.load(root / "app/ones.tile", include=wrong)
+            for include in [root / "lib", [str(root / "lib")]]:
+                kernel = tilevm.load(root / "app/ones.tile", include=include)
+                self.assertEqual(kernel().tolist(), [1, 1, 1, 1])
+                self.assertEqual(pickle.loads(pickle.dumps(kernel))().tolist(), [1, 1, 1, 1])
+
+
 class Calls(unittest.TestCase):
     def setUp(self):
         self.kernel = tilevm.loads(ADD)

@@ -4,6 +4,7 @@ On a development machine: a virtual environment with torch, safetensors and the 
 `python tests/python/torch_test.py installed`.
 """
 
+import itertools
 import os
 import sys
 import tempfile
@@ -368,9 +369,23 @@ class Layers(unittest.TestCase):
                 self.assertTrue(torch.equal(there, layer.to("cpu")(x)))
                 self.assertTrue(torch.equal(weights, layer.dequantized()))
 
+    def test_groups_of_16(self):
+        """And others that are not multiples of 32, of every kind of type, on inputs that do not fill the last group."""
+        torch.manual_seed(0)
+        for type_, group, (inputs, outputs) in itertools.product(("u4", "i8", "u3", "b1", "f4e2m1", "f8e4m3"), (16, 48), ((128, 64), (200, 40))):
+            linear = torch.nn.Linear(inputs, outputs)
+            layer = tilevm.nn.QuantizedLinear.from_linear(linear, type_, group)
+            self.assertEqual(list(layer.scale.shape), [-(-inputs // group), outputs])
+            x = torch.randn(5, inputs, dtype=torch.float16)
+            with torch.no_grad():
+                exact = x.double() @ layer.dequantized().double().T + linear.bias.double()
+                # y is rounded to float16; dequantized() rounds each weight so, and the kernel none.
+                most = x.double().abs() @ layer.dequantized().double().abs().T
+                self.assertTrue(((layer(x).double() - exact).abs() <= 2.0 ** -10 * exact.abs() + 2.0 ** -11 * most + 1e-4).all(), (type_, group))
+
     def test_mistakes(self):
         for arguments, words in (((96, 40, "u9"), "1 to 8 bits"), ((96, 40, "u4", 64, True, None, 16, 0), "from 1 on"), ((0, 40), "features and rows are at least 1"),
-                                 ((96, 40, "u4", 48), "multiples of 32")):
+                                 ((96, 40, "u4", 40), "multiples of 16")):
             with self.assertRaisesRegex(tilevm.UsageError, words):
                 tilevm.nn.QuantizedLinear(*arguments)
 

@@ -267,8 +267,17 @@ Exit repeat_bundle(const DiffOptions& options, Reporter& reporter) {
 }  // namespace
 
 Exit diff(const DiffOptions& options, Io& io) {
+  if (!options.ring.empty()) return diff_formulas(options, io);
   Reporter reporter(io, "diff", options.json);
   reporter.set("file", options.program.file);
+  for (const auto& [given, name] : {std::pair{!options.against.empty(), "--against"},
+                                    {!options.against_defines.empty(), "--against-define"}}) {
+    if (given) {
+      return reporter.fail(Error{
+          ErrorKind::usage,
+          fmt::format("{} goes with --ring, which compares the formulas of two programs", name)});
+    }
+  }
   if (is_bundle(options.program.file)) return repeat_bundle(options, reporter);
   const Result<Seeds> seeds = check_options(options);
   if (!seeds) return reporter.fail(seeds.error());

@@ -55,6 +55,15 @@ std::vector<std::string> split(std::string_view text) {
   return words;
 }
 
+/// The engines of `--engines`. If it is left out, the emulated GPU is one of them where there is a
+/// C++ compiler: its runs also check the order of events of the machine program.
+std::vector<std::string> engines_of(const FuzzOptions& options) {
+  if (!options.backends.empty()) return split(options.backends);
+  std::vector<std::string> names = {"sim", "naive"};
+  if (make_engine("emu:O0", {})) names.emplace_back("emu:O0");
+  return names;
+}
+
 /// The target that an engine demands, unless the user names one.
 Result<isa::Target> target_of(const FuzzOptions& options,
                               const std::vector<std::string>& backends) {
@@ -249,7 +258,7 @@ Exit show_programs(const CampaignOptions& campaign, Reporter& reporter) {
 Exit fuzz_programs(const FuzzOptions& options, Io& io) {
   Reporter reporter(io, "fuzz", options.json);
   if (!options.words.empty()) return merge(options, reporter);
-  const std::vector<std::string> backends = split(options.backends);
+  const std::vector<std::string> backends = engines_of(options);
   if (!options.judge.empty()) return judge_file(options, backends, reporter);
   const Result<fuzz::SeedRange> seeds = parse_range(options);
   if (!seeds) return reporter.fail(seeds.error());

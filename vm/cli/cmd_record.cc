@@ -7,10 +7,12 @@
 #include "vm/cli/cmd_support.h"
 #include "vm/cli/commands.h"
 #include "vm/fidelity/case_record.h"
+#include "vm/fidelity/page_tables.h"
 #include "vm/fidelity/record.h"
 #include "vm/fidelity/report.h"
 #include "vm/text/choice.h"
 #include "vm/text/file.h"
+#include "vm/text/table.h"
 
 namespace tilevm::vm {
 
@@ -179,7 +181,67 @@ bool is_asked_for(const Case& each, const std::string& text) {
                      [&](const auto& result) { return result.name == text; });
 }
 
+/// The numbers in brackets of the cells, each once: "1" of "published [1]".
+std::vector<std::string> numbers_in(const std::vector<fidelity::PageTable>& tables) {
+  std::vector<std::string> numbers;
+  for (const fidelity::PageTable& table : tables) {
+    for (const auto& row : table.rows) {
+      for (const std::string& cell : row) {
+        const std::size_t open = cell.find('['), close = cell.find(']', open);
+        if (close == std::string::npos) continue;
+        const std::string number = cell.substr(open + 1, close - open - 1);
+        if (std::ranges::find(numbers, number) == numbers.end()) numbers.push_back(number);
+      }
+    }
+  }
+  return numbers;
+}
+
+Json tables_json(const std::vector<fidelity::PageTable>& tables) {
+  Json list = Json::array();
+  for (const fidelity::PageTable& table : tables) {
+    for (const auto& row : table.rows) {
+      Json item = Json::object();
+      item.set("table", table.title);
+      for (std::size_t c = 0; c < row.size(); ++c) item.set(table.heads[c], row[c]);
+      list.push(std::move(item));
+    }
+  }
+  return list;
+}
+
 }  // namespace
+
+Exit fidelity_tables(const FidelityOptions& options, Io& io) {
+  Reporter reporter(io, "fidelity", options.json);
+  const auto tables = fidelity::select_rows(fidelity::tables_of(fidelity::embedded_page),
+                                            options.words, options.architecture);
+  if (tables.empty()) {
+    return reporter.fail(Error{
+        ErrorKind::usage,
+        fmt::format("no row has `{}`{}; `tilevm fidelity` shows all", fmt::join(options.words, " "),
+                    options.architecture.empty()
+                        ? ""
+                        : fmt::format(" and a column `{}`", options.architecture))});
+  }
+  reporter.set("rows", tables_json(tables));
+  Json sources = Json::object();
+  std::string text;
+  for (const fidelity::PageTable& table : tables) {
+    Table lines;
+    lines.add(table.heads);
+    for (const auto& row : table.rows) lines.add(row);
+    text += fmt::format("{}\n{}\n", table.title, lines.text());
+  }
+  for (const std::string& number : numbers_in(tables)) {
+    const std::string source = fidelity::source_of(fidelity::embedded_page, number);
+    sources.set(number, source);
+    text += fmt::format("[{}] {}\n", number, source);
+  }
+  reporter.set("sources", std::move(sources));
+  if (!options.json) io.out << text;
+  return reporter.finish(Exit::ok);
+}
 
 Exit record(const RecordOptions& options, Io& io) {
   if (!options.report.empty()) return show_report(options.report, io);

@@ -10,6 +10,7 @@
 #include "vm/data/store.h"
 #include "vm/picture/report.h"
 #include "vm/run/checks.h"
+#include "vm/run/hazard_verdict.h"
 #include "vm/run/shadow.h"
 #include "vm/run/stats.h"
 #include "vm/text/choice.h"
@@ -172,7 +173,8 @@ Status check_files(const PreparedRun& run, const RunOptions& options, bool has_p
 }
 
 Exit run_loaded(const isa::VerifiedProgram& program, Engine& engine, const RunOptions& options,
-                TimelineRecorder* recorder, const sim::Progress& progress, Reporter& reporter) {
+                const sim::Checks& checks, TimelineRecorder* recorder,
+                const sim::Progress& progress, Reporter& reporter) {
   Result<PreparedRun> run = prepare_run(program, options.execution, options.program, reporter);
   if (!run) return reporter.fail(run.error());
   reporter.set("entry", run->entry.name);
@@ -181,12 +183,15 @@ Exit run_loaded(const isa::VerifiedProgram& program, Engine& engine, const RunOp
   if (Status status = check_files(*run, options, recorder != nullptr); !status) {
     return reporter.fail(status.error());
   }
+  std::vector<HostTensor> inputs;
+  if (!options.ring.empty()) inputs = run->tensors;
   RunReport report;
   std::optional<Failure> failure;
   {
     const RunProgress line(reporter.io().err, program.program(), progress);
     failure = engine.run(program, run->entry, run->tensors, report);
   }
+  reporter.set("verdict", to_json(hazard_verdict_of(engine.name(), checks, report, failure)));
   OutputStream& words = is_data(stored_outputs(*run)) ? reporter.io().err : reporter.io().out;
   deliver_prints(program, report.prints, reporter, words);
   if (recorder != nullptr) {
@@ -204,6 +209,11 @@ Exit run_loaded(const isa::VerifiedProgram& program, Engine& engine, const RunOp
   if (options.shadow) {
     reporter.set("shadow", shadow_json(program, report));
     if (!options.json) words << shadow_table(program, report);
+  }
+  if (!options.ring.empty()) {
+    const Status formulas =
+        deliver_formulas(program, run->entry, std::move(inputs), options.ring, words, reporter);
+    if (!formulas) return reporter.fail(formulas.error());
   }
   if (options.stats) {
     reporter.set("stats", run_stats_json(program, engine, report));
@@ -223,6 +233,15 @@ Status check_require_written(const RunOptions& options, const sim::Checks& check
     return Error{ErrorKind::usage, "`--require-written` needs the checks `unwritten` and `races`"};
   }
   return Done{};
+}
+
+Status check_ring(const RunOptions& options) {
+  if (options.ring.empty()) return Done{};
+  if (options.backend != "sim") {
+    return Error{ErrorKind::usage,
+                 "`--ring` computes with residues, which no GPU does; run it with `--engine sim`"};
+  }
+  return check_modulus(options.ring);
 }
 
 }  // namespace
@@ -247,6 +266,7 @@ Exit run(const RunOptions& options, Io& io) {
               "`--shadow` needs the simulator, since a GPU, emulated or not, computes every value "
               "once; run it with `--engine sim`, which gives the same bits"});
   }
+  if (Status status = check_ring(options); !status) return reporter.fail(status.error());
   if (!options.page.empty() && options.backend != "sim") {
     return reporter.fail(Error{ErrorKind::usage,
                                "`--report` needs the simulator, which counts and traces; run it "
@@ -273,8 +293,8 @@ Exit run(const RunOptions& options, Io& io) {
   if (!loaded->program) return reporter.finish(exit_of(loaded->diagnostics));
   constexpr std::uint64_t most_ticks = 20'000;
   if (!options.page.empty()) recorder.emplace(*loaded->program, most_ticks);
-  return run_loaded(*loaded->program, **engine, options, recorder ? &*recorder : nullptr, progress,
-                    reporter);
+  return run_loaded(*loaded->program, **engine, options, settings->checks,
+                    recorder ? &*recorder : nullptr, progress, reporter);
 }
 
 }  // namespace tilevm::vm

@@ -47,6 +47,14 @@ struct PreparedRun {
                                               const ExecutionOptions& execution,
                                               const ProgramOptions& source, Reporter& reporter);
 
+/// Error (usage): `--ring` is not a prime that the ring can have.
+[[nodiscard]] Status check_modulus(const std::string& modulus);
+/// Shows the formulas of the outputs modulo a prime (vm/ring/formula.h), on the inputs before the
+/// run. Errors: usage (the prime), program (what the naive interpreter cannot run).
+[[nodiscard]] Status deliver_formulas(const isa::VerifiedProgram& program, const Entry& entry,
+                                      std::vector<HostTensor> inputs, const std::string& modulus,
+                                      OutputStream& words, Reporter& reporter);
+
 /// The target for an engine where the user names none.
 [[nodiscard]] std::string target_for(const Engine& engine);
 

@@ -226,6 +226,11 @@ void add_running_commands(CLI::App& root, Commands& commands) {
     app->add_flag("--shadow", o->shadow,
                   "compute every value also without rounding, and show the errors of outputs and "
                   "statements; simulator only");
+    app->add_option("--ring", o->ring,
+                    "compute every value also modulo a prime, where nothing is rounded, and show "
+                    "each output's formula as a hash: a prime below 2^32, or default; simulator "
+                    "only")
+        ->type_name("P");
     app->add_flag("--require-written", o->require_written,
                   "elements of outputs that nothing stores are an error; simulator only");
     app->add_flag("--json", o->json, "one JSON object to standard output");
@@ -306,6 +311,31 @@ void add_running_commands(CLI::App& root, Commands& commands) {
     app->add_flag("--unordered-sums", o->unordered_sums,
                   "compare although a kernel adds floats to memory, in an order that nothing "
                   "defines");
+    app->add_option("--ring", o->ring,
+                    "compare the formulas of two programs modulo a prime instead of the bits of "
+                    "engines: a prime below 2^32, or default; with --against")
+        ->type_name("P");
+    app->add_option("--against", o->against,
+                    "the program that --ring compares with: a file, FILE:ENTRY, or another entry "
+                    "of the file, such as reference")
+        ->type_name("PROGRAM");
+    add_list(app, "--against-define", o->against_defines,
+             "constants of that other program; another entry of the file has --define's, too",
+             "NAME=VALUE");
+    app->add_flag("--json", o->json, "one JSON object to standard output");
+  }
+  {
+    auto [app, o] = add_command<ProveOptions>(
+        root, commands, "prove",
+        "Shows that a program gives the same bits for every size of its batch.", prove);
+    add_program(app, o->program, "sm_90 if left out");
+    add_entry(app, o->execution.entry, o->execution.data.inputs, o->execution.exact,
+              o->execution.seed);
+    app->add_option("--batch-invariant", o->batch,
+                    "each row of the outputs is computed by the same roundings of the same numbers "
+                    "whatever the constant is, and wherever the row is; else the statement that "
+                    "breaks it is named")
+        ->type_name("NAME=FIRST..LAST");
     app->add_flag("--json", o->json, "one JSON object to standard output");
   }
 }
@@ -425,13 +455,13 @@ void add_fuzz_command(CLI::App& root, Commands& commands) {
       "Generates random valid programs and looks for a difference between engines.", fuzz_programs);
   app->add_option("words", o->words, "`merge DIR..` puts corpora together in --corpus")
       ->type_name("WORD");
-  app->add_option("--seeds", o->seeds, "a program each, both ends included; 0..999 if left out")
+  app->add_option("--seeds", o->seeds, "a program each, both ends included; 0..99 if left out")
       ->type_name("A..B");
   app->add_option("--shard", o->shard, "only the seeds whose remainder by N is I")
       ->type_name("I/N");
   app->add_option("--engines,--backends", o->backends,
-                  "engines that must agree with the simulator, which always runs; sim,naive if "
-                  "left out")
+                  "engines that must agree with the simulator, which always runs; "
+                  "sim,naive,emu:O0 if left out, and without a C++ compiler sim,naive")
       ->type_name("LIST");
   app->add_option("--target", o->target, "the device's, or sm_90, if left out")
       ->type_name("TARGET");
@@ -495,6 +525,18 @@ void add_other_commands(CLI::App& root, Commands& commands) {
                   "what became of each instruction and each kernel: choices and why none is wider, "
                   "registers, spills, shared memory");
     app->add_flag("--json", o->json, "the report as one JSON object to standard output");
+  }
+  {
+    auto [app, o] = add_command<FidelityOptions>(
+        root, commands, "fidelity",
+        "Says which results equal which GPU's, bit for bit, and how that is known.",
+        fidelity_tables);
+    app->add_option("words", o->words,
+                    "what the rows have, such as `Dot f16`; all rows if left out")
+        ->type_name("WORD");
+    app->add_option("--arch", o->architecture, "one architecture; all if left out")
+        ->type_name("sm_NN");
+    app->add_flag("--json", o->json, "one JSON object to standard output");
   }
   {
     auto [app, o] = add_command<DoctorOptions>(

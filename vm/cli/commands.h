@@ -70,6 +70,13 @@ struct ExplainOptions {
 };
 Exit explain(const ExplainOptions& options, Io& io);
 
+struct FidelityOptions {
+  std::vector<std::string> words;  ///< what the rows have, all of them
+  std::string architecture;        ///< empty: all
+  bool json = false;
+};
+Exit fidelity_tables(const FidelityOptions& options, Io& io);
+
 struct DoctorOptions {
   std::string version;
   bool json = false;
@@ -118,6 +125,7 @@ struct RunOptions {
   bool shadow = false;  ///< whether shadow values are kept; with the simulator only
   /// Whether unwritten elements are an error; with the simulator only.
   bool require_written = false;
+  std::string ring;  ///< a prime: formulas modulo it, too; empty: none; with the simulator only
   std::string page;  ///< a page of HTML to write about the run; empty: none; likewise
   bool json = false;
 };
@@ -165,9 +173,22 @@ struct DiffOptions {
   std::string version;
   bool bisect = false;
   bool unordered_sums = false;  ///< floats that are added to memory in any order are not error
+  std::string ring;     ///< a prime: formulas of two programs are compared, not bits of engines
+  std::string against;  ///< the other program: FILE, FILE:ENTRY, or another ENTRY of the file
+  std::vector<std::string> against_defines;  ///< "NAME=VALUE" of the other file
   bool json = false;
 };
 Exit diff(const DiffOptions& options, Io& io);
+/// `diff` with `ring`.
+Exit diff_formulas(const DiffOptions& options, Io& io);
+
+struct ProveOptions {
+  ProgramOptions program;
+  ExecutionOptions execution;
+  std::string batch;  ///< "M=1..64": rows do not depend on the batch
+  bool json = false;
+};
+Exit prove(const ProveOptions& options, Io& io);
 
 struct RecordOptions {
   std::string size = "quick";  ///< quick, full, exhaustive
@@ -222,13 +243,14 @@ struct TuneOptions {
 Exit tune(const TuneOptions& options, Io& io);
 
 struct FuzzOptions {
-  std::vector<std::string> words;      ///< "merge" and the folders; else none
-  std::string seeds = "0..999";        ///< "A..B", both included
-  std::string shard = "0/1";           ///< "i/n": the seeds whose remainder by n is i
-  std::string backends = "sim,naive";  ///< names of engines, with commas
-  std::string target;                  ///< empty: the engines', or the default
-  std::optional<double> time_limit;    ///< seconds after which no batch begins
-  std::string corpus;                  ///< a folder; empty: nothing is kept
+  std::vector<std::string> words;  ///< "merge" and the folders; else none
+  std::string seeds = "0..99";     ///< "A..B", both included
+  std::string shard = "0/1";       ///< "i/n": the seeds whose remainder by n is i
+  /// Names of engines, with commas. Empty: all that run on a CPU and are there.
+  std::string backends;
+  std::string target;                ///< empty: the engines', or the default
+  std::optional<double> time_limit;  ///< seconds after which no batch begins
+  std::string corpus;                ///< a folder; empty: nothing is kept
   bool resume = false;
   bool plant = false;
   bool shrink = true;

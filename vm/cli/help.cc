@@ -32,7 +32,8 @@ const std::map<std::string, std::string>& examples() {
        "  tilevm run programs/figure2.tile -D M=64 -D N=64 --in a=rand:7 --out c=c.npy\n"
        "  tilevm run programs/figure2.tile --json | jq .outputs\n"
        "  tilevm run programs/transpose.tile --report transpose.html\n"
-       "  tilevm run programs/figure2.tile -D M=64 -D N=64 -D K=256 --shadow\n"},
+       "  tilevm run programs/figure2.tile -D M=64 -D N=64 -D K=256 --shadow\n"
+       "  tilevm run programs/softmax.tile -D M=8 -D N=128 --ring default\n"},
       {"trace",
        "  tilevm trace programs/figure2.tile -D K=32\n"
        "  tilevm trace programs/figure2.tile --block 1,2 --limit 20\n"
@@ -49,7 +50,9 @@ const std::map<std::string, std::string>& examples() {
        "  tilevm diff programs/figure2.tile\n"
        "  tilevm diff programs/figure2.tile -D K=64 --engines sim,emu\n"
        "  tilevm diff programs/figure2.tile -D K=64 --seeds 0..19 --wild\n"
-       "  tilevm diff programs/figure2.tile --engines sim,cuda:O0,cuda --json\n"},
+       "  tilevm diff programs/figure2.tile --engines sim,cuda:O0,cuda --json\n"
+       "  tilevm diff programs/softmax.tile -D M=8 -D N=128 --ring default --against reference\n"},
+      {"prove", "  tilevm prove programs/softmax.tile -D N=100 --batch-invariant M=1..9\n"},
       {"record",
        "  tilevm record --size full -o records.jsonl\n"
        "  tilevm record --size exhaustive -o records.jsonl --time-limit 600\n"
@@ -103,6 +106,10 @@ const std::map<std::string, std::string>& examples() {
        "  tilevm cache                             each compiled kernel that is kept\n"
        "  tilevm cache clear\n"
        "  TILEVM_CACHE=off tilevm run prog.tile --engine cuda\n"},
+      {"fidelity",
+       "  tilevm fidelity Dot f16 --arch sm_90\n"
+       "  tilevm fidelity Ex2Approx\n"
+       "  tilevm fidelity --json\n"},
       {"doctor",
        "  tilevm doctor\n"
        "  tilevm doctor --json\n"
@@ -134,6 +141,7 @@ std::string help_statuses(const std::string& command) {
       {"fmt", "a file has an error or, with --check, would change"},
       {"diff", "results differ, or the program or its data is wrong"},
       {"fuzz", "a program failed that should not"},
+      {"prove", "it does not hold, or the program or its data is wrong"},
       {"record", "a case differs from the GPU"},
       {"tune", "the program or its data is wrong, or no point runs"}};
   const auto own = faults.find(command);

@@ -191,14 +191,15 @@ Result<std::string> Adapter::watched_text(const Object& arguments) {
   }
   const auto what = parse_selection(text.substr(0, text.find('+')));
   if (!what) return Error{ErrorKind::usage, fmt::format("`{}` cannot be watched", text)};
-  const auto tensor = session_->names().tensor(what->tensor);
-  if (!tensor) return tensor.error();
+  const auto named = session_->names().find(what->tensor);
+  if (!named) return named.error();
+  const auto* tensor = std::get_if<sim::debug::Tensor>(&*named);
   const auto bytes = integer_in(arguments, "bytes");
   const bool has_address = text.find('+') != std::string::npos;
   if (!bytes && !flag_in(arguments, "asAddress", false)) return text;
-  if (std::holds_alternative<sim::debug::RegisterPlace>(tensor->place)) {
+  if (tensor == nullptr || std::holds_alternative<sim::debug::RegisterPlace>(tensor->place)) {
     return Error{ErrorKind::usage,
-                 fmt::format("`{}` is in registers, which have no address", tensor->name)};
+                 fmt::format("`{}` is in registers, which have no address", what->tensor)};
   }
   // Addresses count the bytes of a tensor: "s", "s+0x40". A variable has that of its first element.
   std::string address = text;

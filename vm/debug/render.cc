@@ -30,10 +30,11 @@ std::string written_text(const Written& written) {
 }
 
 std::string change_text(const sim::debug::WatchChange& change, Format format) {
-  std::string text =
-      fmt::format("{}: [{}] was {}, is {}", change.text, fmt::join(change.index, ", "),
-                  element_text(change.dtype, change.before, format),
-                  element_text(change.dtype, change.after, format));
+  std::string text = change.index.empty()
+                         ? change.text
+                         : fmt::format("{}: [{}]", change.text, fmt::join(change.index, ", "));
+  text += fmt::format(" was {}, is {}", element_text(change.dtype, change.before, format),
+                      element_text(change.dtype, change.after, format));
   if (change.changed > 1) {
     text += fmt::format("; {} of {} elements changed", change.changed, change.elements);
   }
@@ -121,7 +122,7 @@ class Renderer {
 
   std::string operator()(const reply::Groups& groups) const {
     std::string text = fmt::format("{} groups were committed\n", groups.committed);
-    if (groups.copies.empty()) return text + "no copy is in flight\n";
+    if (groups.copies.empty() && groups.products.empty()) return text + "no copy is in flight\n";
     for (const reply::CopyInfo& copy : groups.copies) {
       const std::string stage = copy.stage == sim::PendingCopy::Stage::issued
                                     ? std::string("not committed")
@@ -130,6 +131,13 @@ class Renderer {
                                     : fmt::format("group {}, retired, no barrier yet", copy.group);
       text += fmt::format("  line {:<4} to {}: {} bytes, {}\n", line(copy.line), copy.tensor,
                           copy.bytes, stage);
+    }
+    for (const reply::ProductInfo& product : groups.products) {
+      const std::string stage =
+          product.group == 0 ? "not committed" : fmt::format("group {}, in flight", product.group);
+      text +=
+          fmt::format("  line {:<4} a product that adds to {}{}: {}\n", line(product.line),
+                      product.result, product.warps.empty() ? "" : " of " + product.warps, stage);
     }
     return text;
   }

@@ -1,4 +1,5 @@
 // Replies of the debugger as JSON.
+#include <algorithm>
 #include <utility>
 
 #include <fmt/format.h>
@@ -51,6 +52,10 @@ class Writer {
                  return element.undefined ? Json() : code_json(tile.dtype, element.code);
                }));
     object.set("nan", tile.nan).set("inf", tile.inf).set("undefined", tile.undefined);
+    if (tile.outside_view) {
+      object.set("outside", list(tile.outside, [](std::size_t k) { return Json(k); }));
+      object.set("outside_view", outside_json(*tile.outside_view));
+    }
     if (!tile.threads.empty()) {
       object.set("threads", numbers(tile.threads)).set("place", tile.local);
     }
@@ -64,6 +69,11 @@ class Writer {
     object.set("elements", list(tile.elements, [&](const Element& element) {
                  return element_json(tile.dtype, element);
                }));
+    if (std::ranges::any_of(tile.outside, [](const auto& view) { return view.has_value(); })) {
+      object.set("outside", list(tile.outside, [](const auto& view) {
+                   return view ? outside_json(*view) : Json();
+                 }));
+    }
     std::string bytes;
     for (const std::uint8_t byte : tile.bytes) bytes += fmt::format("{:02x}", byte);
     return object.set("bytes", bytes);
@@ -124,6 +134,12 @@ class Writer {
                  item.set("tensor", copy.tensor).set("group", copy.group);
                  item.set("retired", copy.stage == sim::PendingCopy::Stage::retired);
                  return item.set("bytes", copy.bytes);
+               }));
+    object.set("products", list(groups.products, [&](const reply::ProductInfo& product) {
+                 Json item = Json::object();
+                 set_line(item, program_.source(), product.line);
+                 item.set("result", product.result).set("warps", product.warps);
+                 return item.set("group", product.group);
                }));
     return object;
   }
@@ -221,6 +237,7 @@ class Writer {
           if (cause.kind == Kind::statement) {
             item.set("position", position_json(cause.position, program_.source()));
           }
+          if (cause.outside) item.set("outside", outside_json(*cause.outside));
           item.set("sources", list(cause.sources, [](const reply::Cause::Source& source) {
                      Json one = Json::object();
                      one.set("text", source.text);
@@ -256,6 +273,11 @@ class Writer {
   }
 
  private:
+  static Json outside_json(const reply::OutsideView& outside) {
+    Json object = Json::object();
+    object.set("view", outside.view).set("extents", numbers(outside.extents));
+    return std::move(object.set("index", numbers(outside.index)));
+  }
   static Json make(std::string_view kind) {
     Json object = Json::object();
     return object.set("reply", kind);

@@ -33,6 +33,11 @@ std::string statistics(const reply::Tile& tile, Format format) {
   if (tile.nan > 0) text += fmt::format(", {} NaN", tile.nan);
   if (tile.inf > 0) text += fmt::format(", {} Inf", tile.inf);
   if (tile.undefined > 0) text += fmt::format(", {} undefined", tile.undefined);
+  if (tile.outside_view) {
+    const bool several = tile.outside.size() > 1;
+    text += fmt::format(", {} {}{}", tile.outside.size(), several ? "from " : "",
+                        outside_text(*tile.outside_view, several));
+  }
   return text;
 }
 
@@ -61,6 +66,12 @@ std::string table_text(const reply::Tile& tile, std::int64_t first, std::int64_t
   }
   if (rows > shown_rows) text += "  ...\n";
   return text;
+}
+
+/// ", outside of the view [100], `x[105]`" of an element that came from there.
+std::string origin_text(const reply::ThreadTile& tile, std::size_t place) {
+  const auto& outside = tile.outside[place];
+  return outside ? ", " + outside_text(*outside) : std::string();
 }
 
 /// The bits of a number, in groups of four from the right.
@@ -103,6 +114,15 @@ std::string scalar_text(const isa::Scalar& scalar, Format format) {
   TILEVM_NO_ENUMERATOR();
 }
 
+std::string outside_text(const reply::OutsideView& outside, bool several) {
+  if (outside.index.empty()) {
+    return fmt::format("outside of the view [{}] of `{}`", fmt::join(outside.extents, ", "),
+                       outside.view);
+  }
+  return fmt::format("outside of the view [{}], {}`{}{}`", fmt::join(outside.extents, ", "),
+                     several ? "first " : "", outside.view, index_text(outside.index));
+}
+
 std::string block_text(const std::vector<std::int64_t>& block) {
   return fmt::format("[{}]", fmt::join(block, ", "));
 }
@@ -124,6 +144,7 @@ std::string tile_text(const reply::Tile& tile, const SourceFile& source, Format 
       text += ' ' + element_text(tile.dtype, tile.elements.front(), Format::hex);
     }
     if (tile.elements.front().undefined) text += ", undefined";
+    if (tile.outside_view) text += ", " + outside_text(*tile.outside_view);
     if (tile.threads.size() == 1) {
       text += fmt::format(", thread {} place {}", tile.threads.front(), tile.local);
     } else if (!tile.threads.empty()) {
@@ -158,8 +179,8 @@ std::string thread_text(const reply::ThreadTile& tile, Format format) {
                   tile.elements.size(), tile.elements.size() == 1 ? "" : "s");
   constexpr std::size_t most = 64;
   for (std::size_t i = 0; i < std::min(tile.elements.size(), most); ++i) {
-    text += fmt::format("  place {:<3} {:<10} {}\n", i, index_text(tile.indices[i]),
-                        element_text(tile.dtype, tile.elements[i], format));
+    text += fmt::format("  place {:<3} {:<10} {}{}\n", i, index_text(tile.indices[i]),
+                        element_text(tile.dtype, tile.elements[i], format), origin_text(tile, i));
   }
   if (tile.elements.size() > most) {
     text += fmt::format("  and {} more\n", tile.elements.size() - most);
@@ -187,9 +208,10 @@ std::string thread_bits_text(const reply::ThreadTile& tile) {
             ? fmt::format("register {} bits {}..{}", first / 32, first % 32, last % 32)
             : fmt::format("register {} bit {} to register {} bit {}", first / 32, first % 32,
                           last / 32, last % 32);
-    text += fmt::format("  place {:<3} {:<10} {:<34} {} = {}\n", i, index_text(tile.indices[i]),
+    text += fmt::format("  place {:<3} {:<10} {:<34} {} = {}{}\n", i, index_text(tile.indices[i]),
                         where, element_text(tile.dtype, tile.elements[i], Format::bits),
-                        element_text(tile.dtype, tile.elements[i], Format::value));
+                        element_text(tile.dtype, tile.elements[i], Format::value),
+                        origin_text(tile, i));
   }
   return text;
 }

@@ -15,6 +15,9 @@ namespace tilevm::vm {
                                        Format format);
 
 [[nodiscard]] std::string scalar_text(const isa::Scalar& scalar, Format format);
+/// "outside of the view [100], `x[105]`"; of several elements it is the first.
+[[nodiscard]] std::string outside_text(const sim::debug::reply::OutsideView& outside,
+                                       bool several = false);
 /// The indices of a block: "[0, 2]".
 [[nodiscard]] std::string block_text(const std::vector<std::int64_t>& block);
 

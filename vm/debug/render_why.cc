@@ -83,6 +83,7 @@ std::string cause_text(const reply::Cause& cause, int number, const isa::Verifie
       text += "       nothing is known before\n";
       break;
   }
+  if (cause.outside) text += fmt::format("       {}\n", outside_text(*cause.outside));
   return text + sources_text(cause);
 }
 

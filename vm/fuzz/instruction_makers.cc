@@ -437,6 +437,15 @@ template <>
 struct Maker<isa::ArriveNamedBarrier> : GroupsMaker {};
 
 template <>
+struct Maker<isa::CopyAsyncTensorGlobalToShared> : GroupsMaker {};
+template <>
+struct Maker<isa::CopyAsyncTensorSharedToGlobal> : GroupsMaker {};
+template <>
+struct Maker<isa::CopyAsyncTensorCommitGroup> : GroupsMaker {};
+template <>
+struct Maker<isa::CopyAsyncTensorWaitGroup> : GroupsMaker {};
+
+template <>
 struct Maker<isa::Exit> {
   static void make(KernelBuilder& builder) {
     isa::IfStmt branch;

@@ -62,8 +62,8 @@ std::int64_t ceil_divide(std::int64_t a, std::int64_t b) { return (a + b - 1) / 
 KernelBuilder::KernelBuilder(Draw& draw, const isa::Target& target, std::string name,
                              bool whole_warps)
     : draw_(draw), target_(target), prefix_(name) {
-  static const std::vector<std::int64_t> thread_counts = {32, 32, 32, 32, 32, 64, 64, 64, 128, 1,
-                                                          2,  4,  8,  16, 96, 3,  7,  33, 48};
+  static const std::vector<std::int64_t> thread_counts = {
+      32, 32, 32, 32, 32, 64, 64, 64, 128, 1, 2, 4, 8, 16, 96, 3, 7, 33, 48, 160, 256};
   threads_ = draw.pick(thread_counts);
   if (whole_warps && threads_ % isa::warp_size != 0) threads_ = isa::warp_size;
   kernel_.name = std::move(name);

@@ -158,8 +158,6 @@ class KernelBuilder {
 
   /// Whether a block may have ended: then no other block may wait for it.
   bool may_have_ended = false;
-  bool has_products = false;  ///< asynchronous products, which kernels with groups cannot have
-  bool has_groups = false;    ///< groups of warps
 
   /// The states of memory before a branch, and their union after its arms.
   [[nodiscard]] std::vector<OwnMemory> memory_state() const { return memories_; }

@@ -28,6 +28,7 @@ class Ring {
         consumers_(builder.threads() / warp - producers_),
         producers_first_(draw_.chance(50)),
         named_(draw_.chance(25)),
+        goes_on_(draw_.chance(50)),
         one_arrives_(draw_.chance(40)),
         fences_(builder.target().sm >= 90 && draw_.chance(30)),
         expects_(builder.target().sm >= 90 && draw_.chance(30)) {
@@ -35,9 +36,10 @@ class Ring {
   }
 
   void make() {
-    dtype_ = builder_.some_type();
-    while (!isa::is_defined(isa::BinaryOp::add, dtype_)) dtype_ = builder_.some_type();
     shape_ = random_shape(draw_, 2, most_elements);
+    do {
+      dtype_ = builder_.some_type();
+    } while (!isa::is_defined(isa::BinaryOp::add, dtype_) || !has_whole_bytes());
     isa::Shape stages = shape_;
     stages.insert(stages.begin(), stages_);
     buffer_ = builder_.add_first(isa::AllocateShared{dtype_, {stages}, {}});
@@ -58,6 +60,12 @@ class Ring {
   }
 
  private:
+  /// Stages of one tensor share no byte, which threads would store to with no order in between.
+  [[nodiscard]] bool has_whole_bytes() const {
+    std::int64_t bits = dtype_.bits;
+    for (const std::int64_t extent : shape_) bits *= extent;
+    return bits % 8 == 0;
+  }
   std::optional<isa::ScalarOperand> stages_slot() const {
     return stages_ == 1 ? std::nullopt : std::optional(integer(stages_));
   }
@@ -137,8 +145,15 @@ class Ring {
     }
   }
 
-  void meet() {
-    builder_.add(isa::SyncNamedBarrier{integer(15), integer(producers_ + consumers_)});
+  /// Both groups come to a named barrier for what one of them has done: that one may go on at once,
+  /// since it comes again only when it has waited for the other one.
+  void meet(std::int64_t id, bool has_done) {
+    const isa::ScalarOperand warps = integer(producers_ + consumers_);
+    if (has_done && goes_on_) {
+      builder_.add(isa::ArriveNamedBarrier{integer(id), warps});
+    } else {
+      builder_.add(isa::SyncNamedBarrier{integer(id), warps});
+    }
   }
 
   void fill(const Expr& k, const isa::RegisterLayout& layout) {
@@ -147,21 +162,21 @@ class Ring {
     if (tile.valid()) builder_.add(isa::StoreShared{{tile}, {buffer_}, place_of(k)});
     if (fences_) builder_.add(isa::FenceProxy{});
     if (!named_) return arrive(full_, k);
-    meet();  // the other group reads between the two
-    meet();
+    meet(15, true);  // the other group reads between the two
+    meet(14, false);
   }
 
   void use(const Expr& k, const isa::RegisterLayout& layout, VarId sum) {
-    named_ ? meet() : wait(full_, k, 0);
+    named_ ? meet(15, false) : wait(full_, k, 0);
     const VarId tile = builder_.add(isa::LoadShared{{buffer_}, layout, place_of(k), {}});
-    named_ ? meet() : arrive(empty_, k);
+    named_ ? meet(14, true) : arrive(empty_, k);
     if (tile.valid() && sum.valid()) builder_.add(isa::Add{{sum}, {tile}}, sum);
   }
 
   KernelBuilder& builder_;
   Draw& draw_;
   std::int64_t stages_, steps_, producers_, consumers_;
-  bool producers_first_, named_, one_arrives_, fences_, expects_;
+  bool producers_first_, named_, goes_on_, one_arrives_, fences_, expects_;
   isa::DType dtype_;
   isa::Shape shape_;
   VarId buffer_, output_, full_, empty_;
@@ -171,12 +186,9 @@ class Ring {
 
 bool can_have_groups(const KernelBuilder& builder) {
   return builder.depth() == 0 && builder.loops() == 0 && !builder.may_have_ended &&
-         !builder.has_products && builder.threads() % warp == 0 && builder.threads() >= 2 * warp;
+         builder.threads() % warp == 0 && builder.threads() >= 2 * warp;
 }
 
-void pass_between_groups(KernelBuilder& builder) {
-  builder.has_groups = true;
-  Ring(builder).make();
-}
+void pass_between_groups(KernelBuilder& builder) { Ring(builder).make(); }
 
 }  // namespace tilevm::vm::fuzz

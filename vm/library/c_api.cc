@@ -21,6 +21,7 @@
 #include "vm/report/diagnostic_json.h"
 #include "vm/run/checks.h"
 #include "vm/run/engine_cuda.h"
+#include "vm/run/include_folders.h"
 #include "vm/run/stats.h"
 #include "vm/text/large_stack.h"
 
@@ -294,12 +295,20 @@ tilevm_status tilevm_open(const char* text, const char* name, const char* const*
 
 tilevm_status tilevm_open_file(const char* path, const char* const* defines, const char* target,
                                tilevm_program** program) {
+  return tilevm_open_file_in(path, nullptr, defines, target, program);
+}
+
+tilevm_status tilevm_open_file_in(const char* path, const char* const* folders,
+                                  const char* const* defines, const char* target,
+                                  tilevm_program** program) {
   return guarded([&] {
     if (program == nullptr) return missing("program");
     *program = nullptr;
     if (path == nullptr) return missing("path");
+    vm::IncludeFolders permitted;
+    for (; folders != nullptr && *folders != nullptr; ++folders) permitted.emplace_back(*folders);
     std::istringstream nothing;  // "-" is not a file
-    const auto source = vm::read_program(path, nothing);
+    const auto source = vm::read_program(path, nothing, permitted);
     return source ? open(*source, defines, target, program) : fail(source.error());
   });
 }

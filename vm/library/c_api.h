@@ -61,6 +61,11 @@ TILEVM_API tilevm_status tilevm_open(const char* text, const char* name, const c
                                      const char* target, tilevm_program** program);
 TILEVM_API tilevm_status tilevm_open_file(const char* path, const char* const* defines,
                                           const char* target, tilevm_program** program);
+/// As tilevm_open_file; the program may also include files from `folders`, which end with NULL or
+/// are NULL, as the command's `-I`.
+TILEVM_API tilevm_status tilevm_open_file_in(const char* path, const char* const* folders,
+                                             const char* const* defines, const char* target,
+                                             tilevm_program** program);
 TILEVM_API void tilevm_close(tilevm_program* program);
 
 /// The warnings of a program, as text; usually empty.

@@ -10,16 +10,19 @@
 #include "isa/analysis/statements.h"
 #include "isa/base/check.h"
 #include "isa/dot/shared_matrix.h"
+#include "isa/program/tile_move.h"
 #include "isa/rules/rules.h"
-#include "isa/type/arith.h"
+#include "isa/rules/tensor_map.h"
 #include "isa/type/bits.h"
-#include "isa/type/fma.h"
 #include "isa/type/number.h"
+#include "vm/naive/dot_formula.h"
+#include "vm/naive/element.h"
 #include "vm/naive/naive_dot.h"
 #include "vm/naive/naive_probe.h"
 #include "vm/naive/naive_reduce.h"
 #include "vm/naive/naive_tile.h"
 #include "vm/naive/naive_turns.h"
+#include "vm/naive/read_element.h"
 
 namespace tilevm::vm::naive {
 namespace {
@@ -30,7 +33,8 @@ using isa::Shape;
 /// A tensor in memory: where the element of an index lies.
 struct NaiveTensor {
   Bytes* bytes = nullptr;
-  std::uint64_t base = 0;  ///< the address of the first byte, for probes
+  ResidueMemory* residues = nullptr;  ///< residues of its elements, in a run that has them
+  std::uint64_t base = 0;             ///< the address of the first byte, for probes
   isa::DType dtype;
   std::vector<std::int64_t> extents;
   std::vector<std::int64_t> strides;
@@ -83,6 +87,7 @@ class NaiveBlock {
         info_(launch.program.info(launch.kernel)),
         block_(block),
         prints_(prints),
+        arithmetic_(launch.ring),
         scalars_(launch.scalars) {
     if (launch.log == nullptr) return;
     const auto linear = block[0] + launch.grid[0] * (block[1] + launch.grid[1] * block[2]);
@@ -110,6 +115,7 @@ class NaiveBlock {
   Flow execute(const isa::InstStmt& stmt) {
     if (std::holds_alternative<isa::Exit>(stmt.inst)) return Flow::end_block;
     if (probe_) probe_->begin(stmt.id);
+    current_ = stmt.id;
     std::visit([&](const auto& inst) { execute(inst, stmt); }, stmt.inst);
     record(isa::probed_results(stmt));
     return Flow::next;
@@ -220,16 +226,28 @@ class NaiveBlock {
     const auto& type = std::get<isa::RegisterType>(kernel_.variable(stmt.results[0]).type);
     NaiveTile result{type, {}};
     for (std::int64_t k = 0; k < type.layout.size(); ++k) {
-      result.codes.push_back(f(isa::unravel(k, type.shape())));
+      result.add(f(isa::unravel(k, type.shape())), launch_.ring != nullptr);
     }
+    keep(stmt, std::move(result));
+  }
+  void keep(const isa::InstStmt& stmt, NaiveTile result) {
+    if (launch_.observer != nullptr) launch_.observer->result(launch_.kernel, stmt.id, result);
     tiles_[stmt.results[0].index] = std::move(result);
   }
+  /// An element is used by its bits.
+  void note(ResidueObserver::Use use) {
+    if (launch_.observer != nullptr) launch_.observer->by_bits(launch_.kernel, current_, use);
+  }
+  /// In the free algebra an element that is not a constant decides what comes next.
+  void note_data(const Element& element, ResidueObserver::Use use) {
+    if (arithmetic_.is_free() && element.residue.is_given()) note(use);
+  }
 
-  static std::uint64_t at(const NaiveTile& tile, const Index& index) {
-    return tile.codes[static_cast<std::size_t>(isa::ravel(index, tile.type.shape()))];
+  static Element at(const NaiveTile& tile, const Index& index) {
+    return tile.element(static_cast<std::size_t>(isa::ravel(index, tile.type.shape())));
   }
   /// The element of an operand that broadcasts.
-  static std::uint64_t broadcast(const NaiveTile& tile, const Index& index) {
+  static Element broadcast(const NaiveTile& tile, const Index& index) {
     const Shape& shape = tile.type.shape();
     Index own(index.end() - static_cast<std::ptrdiff_t>(shape.size()), index.end());
     for (std::size_t d = 0; d < shape.size(); ++d) {
@@ -244,34 +262,38 @@ class NaiveBlock {
   void execute(const isa::Binary<op>& inst, const isa::InstStmt& stmt) {
     const NaiveTile a = tile(inst.a), b = tile(inst.b);
     set_result(stmt, [&](const Index& index) {
-      const std::uint64_t y = broadcast(b, index);
-      if (isa::faults_on_zero(op, b.type.dtype) && y == 0) fail("an element is divided by zero");
-      return isa::apply(op, a.type.dtype, broadcast(a, index), y);
+      const Element y = broadcast(b, index);
+      if (isa::faults_on_zero(op, b.type.dtype) && y.code == 0) {
+        fail("an element is divided by zero");
+      }
+      return arithmetic_.apply(op, a.type.dtype, broadcast(a, index), y);
     });
   }
   template <isa::UnaryOp op>
   void execute(const isa::Unary<op>& inst, const isa::InstStmt& stmt) {
     const NaiveTile a = tile(inst.a);
-    set_result(stmt,
-               [&](const Index& index) { return isa::apply(op, a.type.dtype, at(a, index)); });
+    set_result(stmt, [&](const Index& index) {
+      return arithmetic_.apply(op, a.type.dtype, at(a, index));
+    });
   }
   void execute(const isa::Fma& inst, const isa::InstStmt& stmt) {
     const NaiveTile a = tile(inst.a), b = tile(inst.b), c = tile(inst.c);
     set_result(stmt, [&](const Index& index) {
-      return isa::apply_fma(a.type.dtype, broadcast(a, index), broadcast(b, index),
-                            broadcast(c, index));
+      return arithmetic_.fma(a.type.dtype, broadcast(a, index), broadcast(b, index),
+                             broadcast(c, index));
     });
   }
   void execute(const isa::Where& inst, const isa::InstStmt& stmt) {
     const NaiveTile condition = tile(inst.condition), a = tile(inst.a), b = tile(inst.b);
     set_result(stmt, [&](const Index& index) {
-      return broadcast(condition, index) != 0 ? broadcast(a, index) : broadcast(b, index);
+      return arithmetic_.choose({condition.type.dtype, broadcast(condition, index)}, a.type.dtype,
+                                broadcast(a, index), broadcast(b, index));
     });
   }
   void execute(const isa::Cast& inst, const isa::InstStmt& stmt) {
     const NaiveTile source = tile(inst.src);
     set_result(stmt, [&](const Index& index) {
-      return isa::cast(source.type.dtype, inst.dtype, at(source, index));
+      return arithmetic_.cast(source.type.dtype, inst.dtype, at(source, index));
     });
   }
 
@@ -281,24 +303,33 @@ class NaiveBlock {
   void execute(const isa::View& inst, const isa::InstStmt& stmt) {
     const NaiveTile source = tile(inst.src);
     const auto& type = std::get<isa::RegisterType>(kernel_.variable(stmt.results[0]).type);
-    NaiveTile result{type,
-                     std::vector<std::uint64_t>(static_cast<std::size_t>(type.layout.size()))};
+    const auto count = static_cast<std::size_t>(type.layout.size());
+    NaiveTile result{type, std::vector<std::uint64_t>(count)};
+    if (launch_.ring != nullptr) result.residues.resize(count);
+    const auto locals = static_cast<std::uint64_t>(source.type.layout.num_locals());
+    const unsigned from = source.type.dtype.bits, to = type.dtype.bits;
     for (std::int64_t t = 0; t < type.layout.num_threads(); ++t) {
-      std::vector<bool> stream;
-      for (std::int64_t i = 0; i < source.type.layout.num_locals(); ++i) {
-        const std::uint64_t code = at(source, source.type.layout.element(t, i));
-        for (int j = 0; j < source.type.dtype.bits; ++j) stream.push_back((code >> j & 1) != 0);
+      Bytes stream(locals * from / 8 + 1);
+      ResidueMemory residues(stream.size());
+      for (std::uint64_t i = 0; i < locals; ++i) {
+        const Element element =
+            at(source, source.type.layout.element(t, static_cast<std::int64_t>(i)));
+        isa::put_bits(stream.data(), i * from, from, element.code);
+        if (launch_.ring != nullptr) {
+          residues.store(source.type.dtype, i * from, element.residue);
+        }
       }
-      std::size_t next = 0;
       for (std::int64_t i = 0; i < type.layout.num_locals(); ++i) {
-        std::uint64_t code = 0;
-        for (int j = 0; j < type.dtype.bits; ++j) code |= std::uint64_t{stream[next++]} << j;
-        result
-            .codes[static_cast<std::size_t>(isa::ravel(type.layout.element(t, i), type.shape()))] =
-            code;
+        const auto place =
+            static_cast<std::size_t>(isa::ravel(type.layout.element(t, i), type.shape()));
+        const Element element =
+            read_element(arithmetic_, stream.data(), launch_.ring == nullptr ? nullptr : &residues,
+                         type.dtype, static_cast<std::uint64_t>(i) * to);
+        result.codes[place] = element.code;
+        if (launch_.ring != nullptr) result.residues[place] = element.residue;
       }
     }
-    tiles_[stmt.results[0].index] = std::move(result);
+    keep(stmt, std::move(result));
   }
   void execute(const isa::ConvertLayout& inst, const isa::InstStmt& stmt) {
     const NaiveTile source = tile(inst.src);
@@ -309,16 +340,23 @@ class NaiveBlock {
     const isa::DotPlan& plan = info_.dot_plan(stmt);
     const std::int64_t depth = a.type.shape().back();
     set_result(stmt, [&](const Index& index) {
-      DotOperands operands{a.type.dtype, b.type.dtype, c.type.dtype, {}, {}, at(c, index)};
+      DotOperands operands{a.type.dtype, b.type.dtype, c.type.dtype, {}, {}, at(c, index).code};
+      DotFormula sum(arithmetic_, c.type.dtype, at(c, index));
       Index row = index, column = index;
       for (std::int64_t k = 0; k < depth; ++k) {
         row.back() = k;
         column[column.size() - 2] = k;
-        operands.a.push_back(at(a, row));
-        operands.b.push_back(at(b, column));
+        add_product(a.type.dtype, at(a, row), b.type.dtype, at(b, column), operands, sum);
       }
-      return dot_element(plan, launch_.program.target(), operands);
+      return sum.result(plan, dot_element(plan, launch_.program.target(), operands));
     });
+  }
+  /// The next product of a sum: an element of a row and one of a column.
+  static void add_product(const isa::DType& a, const Element& x, const isa::DType& b,
+                          const Element& y, DotOperands& operands, DotFormula& sum) {
+    operands.a.push_back(x.code);
+    operands.b.push_back(y.code);
+    sum.add({{a, x}, {b, y}});
   }
   void execute(const isa::DotSparse& inst, const isa::InstStmt& stmt) {
     const NaiveTile a = tile(inst.a), places = tile(inst.places), b = tile(inst.b),
@@ -326,19 +364,21 @@ class NaiveBlock {
     const isa::DotPlan& plan = info_.dot_plan(stmt);
     const std::int64_t stored = a.type.shape().back();
     set_result(stmt, [&](const Index& index) {
-      DotOperands operands{a.type.dtype, b.type.dtype, c.type.dtype, {}, {}, at(c, index)};
+      DotOperands operands{a.type.dtype, b.type.dtype, c.type.dtype, {}, {}, at(c, index).code};
+      DotFormula sum(arithmetic_, c.type.dtype, at(c, index));
       Index row = index, column = index;
       std::uint64_t last = 0;
       for (std::int64_t p = 0; p < stored; ++p) {
         row.back() = p;
-        const std::uint64_t place = at(places, row);
+        const Element element = at(places, row);
+        note_data(element, ResidueObserver::Use::place);
+        const std::uint64_t place = element.code;
         if (p % 2 == 1 && place <= last) fail("the places of a pair do not ascend");
         last = place;
         column[column.size() - 2] = p / 2 * 4 + static_cast<std::int64_t>(place);
-        operands.a.push_back(at(a, row));
-        operands.b.push_back(at(b, column));
+        add_product(a.type.dtype, at(a, row), b.type.dtype, at(b, column), operands, sum);
       }
-      return dot_element(plan, launch_.program.target(), operands);
+      return sum.result(plan, dot_element(plan, launch_.program.target(), operands));
     });
   }
   void execute(const isa::DotScaled& inst, const isa::InstStmt& stmt) {
@@ -346,24 +386,37 @@ class NaiveBlock {
                     a_scales = tile(inst.a_scales), b_scales = tile(inst.b_scales);
     const isa::DotPlan& plan = info_.dot_plan(stmt);
     set_result(stmt, [&](const Index& index) {
-      DotOperands operands{a.type.dtype, b.type.dtype, c.type.dtype, {}, {}, at(c, index)};
+      DotOperands operands{a.type.dtype, b.type.dtype, c.type.dtype, {}, {}, at(c, index).code};
+      DotFormula sum(arithmetic_, c.type.dtype, at(c, index));
       const auto collect = [&](const NaiveTile& from, bool row, std::vector<std::uint64_t>& codes) {
+        std::vector<Element> elements;
         Index place = index;
         std::int64_t& along = row ? place.back() : place[place.size() - 2];
         const Shape& shape = from.type.shape();
         const std::int64_t extent = row ? shape.back() : shape[shape.size() - 2];
-        for (along = 0; along < extent; ++along) codes.push_back(at(from, place));
+        for (along = 0; along < extent; ++along) {
+          elements.push_back(at(from, place));
+          codes.push_back(elements.back().code);
+        }
+        return elements;
       };
-      collect(a, true, operands.a);
-      collect(a_scales, true, operands.a_scales);
-      collect(b, false, operands.b);
-      collect(b_scales, false, operands.b_scales);
-      return dot_element(plan, launch_.program.target(), operands);
+      const auto x = collect(a, true, operands.a);
+      const auto x_scales = collect(a_scales, true, operands.a_scales);
+      const auto y = collect(b, false, operands.b);
+      const auto y_scales = collect(b_scales, false, operands.b_scales);
+      for (std::size_t k = 0; k < x.size(); ++k) {
+        const std::size_t group = k * x_scales.size() / x.size();
+        sum.add({{a.type.dtype, x[k]},
+                 {a_scales.type.dtype, x_scales[group]},
+                 {b.type.dtype, y[k]},
+                 {b_scales.type.dtype, y_scales[group]}});
+      }
+      return sum.result(plan, dot_element(plan, launch_.program.target(), operands));
     });
   }
   /// An element of a matrix that a product reads from shared memory.
-  std::uint64_t element_of(isa::VarId var, const std::optional<isa::OffsetList>& offset,
-                           const Index& index) {
+  Element element_of(isa::VarId var, const std::optional<isa::OffsetList>& offset,
+                     const Index& index) {
     const NaiveTensor source = tensor(var);
     const isa::TilePlacement placement =
         isa::place_tile(offset, static_cast<int>(source.extents.size()), 2);
@@ -381,36 +434,40 @@ class NaiveBlock {
     const auto& b = std::get<isa::SharedType>(kernel_.variable(inst.b.var).type);
     const std::int64_t depth = isa::matrix_shape({b, inst.b_offset})->front();
     const bool adds = !inst.accumulate || value(inst.accumulate->value).as_bool();
-    const auto sign = [&](const std::optional<isa::ScalarOperand>& negates, int bits) {
-      const bool is_set = negates && value(negates->value).as_bool();
-      return is_set ? std::uint64_t{1} << (bits - 1) : 0;
+    const auto is_set = [&](const std::optional<isa::ScalarOperand>& negates) {
+      return negates && value(negates->value).as_bool();
     };
-    const std::uint64_t a_sign = sign(inst.negate_a, shape.a.bits),
-                        b_sign = sign(inst.negate_b, shape.b.bits);
-    const auto left = [&](const Index& at) {
+    const bool negates_a = is_set(inst.negate_a), negates_b = is_set(inst.negate_b);
+    const auto left = [&](const Index& at) -> Element {
       if (in_registers != nullptr) return this->at(tile(*in_registers), at);
       return element_of(std::get<isa::SharedOperand>(inst.a.value).var, inst.a_offset, at);
     };
-    std::vector<std::vector<std::uint64_t>> rows(static_cast<std::size_t>(c.type.shape()[0])),
+    std::vector<std::vector<Element>> rows(static_cast<std::size_t>(c.type.shape()[0])),
         columns(static_cast<std::size_t>(c.type.shape()[1]));
     for (std::int64_t k = 0; k < depth; ++k) {
       for (std::size_t m = 0; m < rows.size(); ++m) {
-        rows[m].push_back(left({static_cast<std::int64_t>(m), k}) ^ a_sign);
+        rows[m].push_back(signed_as(shape.a, left({static_cast<std::int64_t>(m), k}), negates_a));
       }
       for (std::size_t n = 0; n < columns.size(); ++n) {
-        columns[n].push_back(
-            element_of(inst.b.var, inst.b_offset, {k, static_cast<std::int64_t>(n)}) ^ b_sign);
+        const Element y = element_of(inst.b.var, inst.b_offset, {k, static_cast<std::int64_t>(n)});
+        columns[n].push_back(signed_as(shape.b, y, negates_b));
       }
     }
     set_result(stmt, [&](const Index& index) {
-      const DotOperands operands{shape.a,
-                                 shape.b,
-                                 shape.accumulator,
-                                 rows[static_cast<std::size_t>(index[0])],
-                                 columns[static_cast<std::size_t>(index[1])],
-                                 adds ? at(c, index) : 0};
-      return dot_element(plan, launch_.program.target(), operands);
+      const auto& row = rows[static_cast<std::size_t>(index[0])];
+      const auto& column = columns[static_cast<std::size_t>(index[1])];
+      const Element addend = adds ? at(c, index) : Element(0);
+      DotOperands operands{shape.a, shape.b, shape.accumulator, {}, {}, addend.code};
+      DotFormula sum(arithmetic_, shape.accumulator, addend);
+      for (std::size_t k = 0; k < row.size(); ++k) {
+        add_product(shape.a, row[k], shape.b, column[k], operands, sum);
+      }
+      return sum.result(plan, dot_element(plan, launch_.program.target(), operands));
     });
+  }
+  [[nodiscard]] Element signed_as(const isa::DType& type, const Element& element,
+                                  bool negates) const {
+    return negates ? arithmetic_.with_other_sign(type, element) : element;
   }
   void execute(const isa::DotAsyncCommitGroup&, const isa::InstStmt&) {}
   void execute(const isa::DotAsyncWaitGroup&, const isa::InstStmt&) {}
@@ -420,17 +477,38 @@ class NaiveBlock {
     const std::vector<NaiveValue> values =
         reduce_tile(source, inst.op, inst.dims.dims, type.layout);
     std::size_t next = 0;
-    set_result(stmt, [&](const Index&) { return values[next++].code; });
+    std::vector<Residue> formulas;
+    if (launch_.ring != nullptr) {
+      formulas = reduce_residues(source, inst.op, inst.dims.dims, type, values, arithmetic_);
+    }
+    set_result(stmt, [&](const Index&) {
+      const std::size_t i = next++;
+      return formulas.empty() ? Element(values[i].code) : Element(values[i].code, formulas[i]);
+    });
     if (stmt.results.size() < 2) return;
     NaiveTile numbers{std::get<isa::RegisterType>(kernel_.variable(stmt.results[1]).type), {}};
-    for (const NaiveValue& value : values) numbers.codes.push_back(value.number);
+    for (std::size_t i = 0; i < values.size(); ++i) {
+      Element number = values[i].number;
+      if (arithmetic_.is_free() && formulas[i].is_given()) {
+        number.residue = arithmetic_.expression(Step::first_place, 0, {formulas[i]});
+      }
+      numbers.add(number, launch_.ring != nullptr);
+    }
     tiles_[stmt.results[1].index] = std::move(numbers);
   }
   void execute(const isa::Scan& inst, const isa::InstStmt& stmt) {
     const bool exclusive = inst.exclusive && value(inst.exclusive->value).as_bool();
     const auto values = scan_tile(tile(inst.src), inst.op, inst.dim.dims.front(), exclusive);
     std::size_t next = 0;
-    set_result(stmt, [&](const Index&) { return values[next++]; });
+    std::vector<Residue> formulas;
+    if (launch_.ring != nullptr) {
+      formulas = scan_residues(tile(inst.src), inst.op, inst.dim.dims.front(), exclusive, values,
+                               arithmetic_);
+    }
+    set_result(stmt, [&](const Index&) {
+      const std::size_t i = next++;
+      return formulas.empty() ? Element(values[i]) : Element(values[i], formulas[i]);
+    });
   }
   void execute(const isa::Slice& inst, const isa::InstStmt& stmt) {
     const NaiveTile source = tile(inst.src);
@@ -452,12 +530,22 @@ class NaiveBlock {
   }
   void execute(const isa::Lookup& inst, const isa::InstStmt& stmt) {
     const NaiveTile table = tile(inst.table), indices = tile(inst.index);
-    set_result(stmt, [&](const Index& index) -> std::uint64_t {
-      const std::uint64_t entry = at(indices, index);
-      if (entry < table.codes.size()) return table.codes[static_cast<std::size_t>(entry)];
+    set_result(stmt, [&](const Index& index) -> Element {
+      const Element entry = at(indices, index);
+      if (entry.code < table.codes.size()) return entry_of(table, indices.type.dtype, entry);
       fail("a table does not have the entry");
       return 0;
     });
+  }
+  [[nodiscard]] Element entry_of(const NaiveTile& table, const isa::DType& type,
+                                 const Element& entry) const {
+    const Element found = table.element(static_cast<std::size_t>(entry.code));
+    if (!arithmetic_.is_free() || !entry.residue.is_given()) return found;
+    std::vector<Element> elements;
+    for (std::size_t i = 0; i < table.codes.size(); ++i) elements.push_back(table.element(i));
+    std::vector<Operand> operands{{type, entry}};
+    for (const Element& element : elements) operands.push_back({table.type.dtype, element});
+    return arithmetic_.expression(Step::lookup, 0, found.code, operands);
   }
   void execute(const isa::Iota& inst, const isa::InstStmt& stmt) {
     const auto dim = static_cast<std::size_t>(inst.dim ? inst.dim->dims.front() : 0);
@@ -473,7 +561,12 @@ class NaiveBlock {
     const auto stream = static_cast<std::uint64_t>(inst.stream ? integer(inst.stream->value) : 0);
     set_result(stmt, [&](const Index& index) {
       const Index of_counter(index.begin() + 1, index.end());
-      return philox_word(at(counters, of_counter), stream, key, static_cast<int>(index[0]));
+      const Element counter = at(counters, of_counter);
+      const std::uint64_t word = philox_word(counter.code, stream, key, static_cast<int>(index[0]));
+      constexpr std::uint64_t odd = 0x9e37'79b9'7f4a'7c15;
+      const std::uint64_t detail =
+          (key * odd + stream) * odd + static_cast<std::uint64_t>(index[0]);
+      return arithmetic_.expression(Step::random, detail, word, {{counters.type.dtype, counter}});
     });
   }
   void execute(const isa::AllocateRegister& inst, const isa::InstStmt& stmt) {
@@ -495,7 +588,9 @@ class NaiveBlock {
   NaiveTensor tensor(isa::VarId var) {
     if (const auto* type = std::get_if<isa::SharedType>(&kernel_.variable(var).type)) {
       const auto base = static_cast<std::uint64_t>(info_.shared_tile(var).gpu_offset);
-      return {&shared_.at(var.index), base, type->dtype, type->shape(), {}, &type->layout};
+      ResidueMemory* residues = launch_.ring == nullptr ? nullptr : &shared_residues_.at(var.index);
+      return {&shared_.at(var.index), residues, base,         type->dtype,
+              type->shape(),          {},       &type->layout};
     }
     return views_.at(var.index);
   }
@@ -529,28 +624,39 @@ class NaiveBlock {
     return static_cast<std::size_t>(bit);
   }
 
-  std::uint64_t read(const NaiveTensor& tensor, const Index& index) {
+  Element read(const NaiveTensor& tensor, const Index& index) {
     const auto bit = bit_of(tensor, index);
-    return bit ? isa::get_bits(tensor.bytes->data(), *bit, tensor.dtype.bits) : 0;
+    if (!bit) return 0;
+    const Element found =
+        read_element(arithmetic_, tensor.bytes->data(), tensor.residues, tensor.dtype, *bit);
+    if (tensor.residues != nullptr && !found.residue.is_given() &&
+        tensor.residues->has_residue(*bit, tensor.dtype.bits)) {
+      note(ResidueObserver::Use::bits);
+    }
+    return found;
   }
   /// `threads` is how many threads write the element, which only probes count.
-  void write(const NaiveTensor& tensor, const Index& index, std::uint64_t code,
+  void write(const NaiveTensor& tensor, const Index& index, const Element& element,
              std::int64_t threads = 1) {
     const auto bit = bit_of(tensor, index);
     if (!bit) return;
-    isa::put_bits(tensor.bytes->data(), *bit, tensor.dtype.bits, code);
+    put(tensor, *bit, element);
     if (!probe_) return;
-    probe_->write(tensor.base, *bit, tensor.dtype.bits, code, static_cast<std::uint64_t>(threads));
+    probe_->write(tensor.base, *bit, tensor.dtype.bits, element.code,
+                  static_cast<std::uint64_t>(threads));
+  }
+  static void put(const NaiveTensor& tensor, std::size_t bit, const Element& element) {
+    isa::put_bits(tensor.bytes->data(), bit, tensor.dtype.bits, element.code);
+    if (tensor.residues != nullptr) tensor.residues->store(tensor.dtype, bit, element.residue);
   }
   /// Combines an element with what is there. A probe has the element: which value is found there is
   /// left to the order of the blocks.
   void combine(const NaiveTensor& tensor, const Index& index, isa::BinaryOp op,
-               std::uint64_t code) {
+               const Element& element) {
     const auto bit = bit_of(tensor, index);
     if (!bit) return;
-    const std::uint64_t result = isa::apply(op, tensor.dtype, read(tensor, index), code);
-    isa::put_bits(tensor.bytes->data(), *bit, tensor.dtype.bits, result);
-    if (probe_) probe_->write(tensor.base, *bit, tensor.dtype.bits, code, 1);
+    put(tensor, *bit, arithmetic_.apply(op, tensor.dtype, read(tensor, index), element));
+    if (probe_) probe_->write(tensor.base, *bit, tensor.dtype.bits, element.code, 1);
   }
 
   /// Elements outside of a view are zero; outside of a shared tensor there is nothing.
@@ -561,9 +667,9 @@ class NaiveBlock {
     const isa::TilePlacement placement =
         isa::place_tile(offset, static_cast<int>(source.extents.size()), type.layout.rank());
     const std::vector<std::int64_t> origin = origin_of(placement);
-    set_result(stmt, [&](const Index& index) -> std::uint64_t {
+    set_result(stmt, [&](const Index& index) -> Element {
       const Index place = position(origin, placement, index);
-      return source.contains(place) ? read(source, place) : 0;
+      return source.contains(place) ? read(source, place) : Element(0);
     });
   }
   void store(isa::RegisterOperand from, isa::VarId to,
@@ -578,7 +684,7 @@ class NaiveBlock {
     for (std::int64_t k = 0; k < layout.size(); ++k) {
       const Index place = position(origin, placement, isa::unravel(k, source.type.shape()));
       if (destination.contains(place)) {
-        write(destination, place, source.codes[static_cast<std::size_t>(k)], replicas);
+        write(destination, place, source.element(static_cast<std::size_t>(k)), replicas);
       }
     }
   }
@@ -613,7 +719,9 @@ class NaiveBlock {
   Index element_place(const IndexedPlace& indexed, const Index& index) {
     Index place = position(indexed.origin, indexed.placement, index);
     const isa::DType& type = indexed.indices.type.dtype;
-    std::uint64_t code = broadcast(indexed.indices, index);
+    const Element element = broadcast(indexed.indices, index);
+    note_data(element, ResidueObserver::Use::place);
+    std::uint64_t code = element.code;
     if (type.is_signed_int() && (code >> (type.bits - 1) & 1) != 0) {
       code |= ~isa::low_mask(type.bits);
     }
@@ -630,7 +738,7 @@ class NaiveBlock {
     const auto& type = std::get<isa::RegisterType>(kernel_.variable(stmt.results[0]).type);
     const IndexedPlace indexed =
         indexed_place(source, type.layout.rank(), inst.index, inst.dim, inst.offset);
-    set_result(stmt, [&](const Index& index) -> std::uint64_t {
+    set_result(stmt, [&](const Index& index) -> Element {
       const Index place = element_place(indexed, index);
       if (source.contains(place)) return read(source, place);
       if (std::holds_alternative<isa::SharedOperand>(inst.src.value)) {
@@ -690,8 +798,47 @@ class NaiveBlock {
                     {from_origin, from, tile(*inst.index), static_cast<std::size_t>(*dim)}, index)
               : position(from_origin, from, index);
       write(destination, position(to_origin, to, index),
-            source.contains(place) ? read(source, place) : 0);
+            source.contains(place) ? read(source, place) : Element(0));
     }
+  }
+  void execute(const isa::CopyAsyncTensorGlobalToShared& inst, const isa::InstStmt& stmt) {
+    constexpr std::uint64_t nan_words = 0x7ff77ff77ff77ff7;
+    const isa::TensorCopy copy = *isa::tensor_copy(stmt.inst);
+    const int bits = tensor(copy.tensor).dtype.bits;
+    const std::int64_t elements = move_box(copy, [&](const NaiveTensor& view, const Index& there,
+                                                     const NaiveTensor& shared, const Index& here) {
+      const std::uint64_t outside = copy.fill_nan ? nan_words & isa::low_mask(bits) : 0;
+      write(shared, here, view.contains(there) ? read(view, there) : Element(outside));
+    });
+    NaiveBarrier& barrier = stage_of(inst.barrier, inst.stage);
+    barrier.bytes -= elements * bits / 8;
+    end_phase_if_complete(barrier);
+  }
+  void execute(const isa::CopyAsyncTensorSharedToGlobal&, const isa::InstStmt& stmt) {
+    move_box(*isa::tensor_copy(stmt.inst), [&](const NaiveTensor& view, const Index& there,
+                                               const NaiveTensor& shared, const Index& here) {
+      if (view.contains(there)) write(view, there, read(shared, here));
+    });
+  }
+  void execute(const isa::CopyAsyncTensorCommitGroup&, const isa::InstStmt&) {}
+  void execute(const isa::CopyAsyncTensorWaitGroup&, const isa::InstStmt&) {}
+  /// Calls f(view, its index, shared tensor, its index) for every element of a box; their number.
+  template <class F>
+  std::int64_t move_box(const isa::TensorCopy& copy, F&& f) {
+    const NaiveTensor view = tensor(copy.view), shared = tensor(copy.tensor);
+    const auto rank = static_cast<int>(shared.extents.size());
+    const auto& type = std::get<isa::SharedType>(kernel_.variable(copy.tensor).type);
+    const Shape box = isa::tile_shape(copy.offset, type);
+    const isa::TilePlacement to = isa::place_tile(copy.offset, rank, static_cast<int>(box.size()));
+    const isa::TilePlacement from = isa::place_tile(
+        copy.view_offset, static_cast<int>(view.extents.size()), static_cast<int>(box.size()));
+    const std::vector<std::int64_t> to_origin = origin_of(to), from_origin = origin_of(from);
+    const std::int64_t elements = isa::element_count(box);
+    for (std::int64_t k = 0; k < elements; ++k) {
+      const Index index = isa::unravel(k, box);
+      f(view, position(from_origin, from, index), shared, position(to_origin, to, index));
+    }
+    return elements;
   }
   void execute(const isa::CopyAsyncCommitGroup&, const isa::InstStmt&) {}
   void execute(const isa::CopyAsyncWaitGroup&, const isa::InstStmt&) {}
@@ -700,7 +847,8 @@ class NaiveBlock {
   void make_view(isa::VarId var, const NaiveBuffer& buffer) {
     const auto& type = std::get<isa::GlobalType>(kernel_.variable(var).type);
     const std::uint64_t base = isa::probe_address(buffer.number, 0);
-    NaiveTensor view{buffer.bytes, base, type.dtype, {}, {}, type.layout.memory_layout()};
+    NaiveTensor view{
+        buffer.bytes, buffer.residues, base, type.dtype, {}, {}, type.layout.memory_layout()};
     for (const isa::Expr& extent : type.extents) view.extents.push_back(integer(extent));
     if (const auto* strides = type.layout.strides()) {
       for (const isa::Expr& stride : *strides) view.strides.push_back(integer(stride));
@@ -715,7 +863,9 @@ class NaiveBlock {
   }
   void execute(const isa::AllocateShared&, const isa::InstStmt& stmt) {
     const isa::VarId var = stmt.results[0];
-    shared_[var.index].assign(static_cast<std::size_t>(info_.shared_tile(var).bytes), 0);
+    const auto bytes = static_cast<std::size_t>(info_.shared_tile(var).bytes);
+    shared_[var.index].assign(bytes, 0);
+    if (launch_.ring != nullptr) shared_residues_.insert_or_assign(var.index, ResidueMemory(bytes));
   }
 
   // --- Barriers between groups of warps ---
@@ -736,10 +886,13 @@ class NaiveBlock {
     for (std::int64_t t = 0; t < threads; ++t) {
       --barrier.pending;
       barrier.bytes += bytes;
-      if (barrier.pending > 0 || barrier.bytes != 0) continue;
-      barrier.pending = barrier.arrivals;
-      ++barrier.phase;
+      end_phase_if_complete(barrier);
     }
+  }
+  static void end_phase_if_complete(NaiveBarrier& barrier) {
+    if (barrier.pending > 0 || barrier.bytes != 0) return;
+    barrier.pending = barrier.arrivals;
+    ++barrier.phase;
   }
   void execute(const isa::Arrive& inst, const isa::InstStmt& stmt) {
     arrive(stage_of(inst.barrier, inst.stage), info_.threads_at(stmt.id), 0);
@@ -781,7 +934,7 @@ class NaiveBlock {
 
   void execute(const isa::LockSemaphore& inst, const isa::InstStmt&) {
     const NaiveTensor view = tensor(inst.view.var);
-    if (read(view, semaphore_index(inst.offset, view)) != semaphore_code(inst.value.value)) {
+    if (read(view, semaphore_index(inst.offset, view)).code != semaphore_code(inst.value.value)) {
       fail("a block waits for a later block, which the naive engine does not do");
     }
   }
@@ -792,7 +945,9 @@ class NaiveBlock {
   void execute(const isa::AtomicAdd& inst, const isa::InstStmt& stmt) {
     const NaiveTensor view = tensor(inst.view.var);
     const Index index = semaphore_index(inst.offset, view);
-    const std::uint64_t before = read(view, index);
+    const Element found = read(view, index);
+    if (arithmetic_.is_free()) note(ResidueObserver::Use::turn);
+    const std::uint64_t before = found.code;
     combine(view, index, isa::BinaryOp::add, semaphore_code(inst.value.value));
     const bool is_signed = view.dtype == isa::i32;
     scalars_[stmt.results[0].index] = is_signed
@@ -802,10 +957,10 @@ class NaiveBlock {
   void execute(const isa::LoadScalar& inst, const isa::InstStmt& stmt) {
     const isa::VarId result = stmt.results[0];
     const auto kind = std::get<isa::ScalarType>(kernel_.variable(result).type).kind;
-    std::uint64_t code = 0;
+    Element element = 0;
     isa::DType type;
     if (const auto* src = std::get_if<isa::RegisterOperand>(&inst.src.value)) {
-      code = tile(*src).codes.front();
+      element = tile(*src).element(0);
       type = tile(*src).type.dtype;
     } else {
       isa::VarId var;
@@ -813,9 +968,11 @@ class NaiveBlock {
       const NaiveTensor from = tensor(var);
       const Index index = semaphore_index(inst.offset, from);
       if (!from.contains(index)) return fail("a scalar lies outside of its tensor");
-      code = read(from, index);
+      element = read(from, index);
       type = from.dtype;
     }
+    note_data(element, ResidueObserver::Use::scalar);
+    std::uint64_t code = element.code;
     const bool negative = type.is_signed_int() && (code >> (type.bits - 1) & 1) != 0;
     if (negative) code |= ~isa::low_mask(type.bits);
     scalars_[result.index] = {kind, code};
@@ -843,7 +1000,7 @@ class NaiveBlock {
     for (std::int64_t k = 0; k < isa::element_count(site.shown); ++k) {
       Index index = isa::unravel(k, site.shown);
       for (std::size_t d = 0; d < index.size(); ++d) index[d] = site.tile_index(d, index[d]);
-      put(at(shown, index));
+      put(at(shown, index).code);
     }
   }
 
@@ -867,12 +1024,15 @@ class NaiveBlock {
   const isa::KernelInfo& info_;
   std::array<std::int64_t, 3> block_;
   isa::PrintRecords& prints_;
+  ElementArithmetic arithmetic_;
   std::map<std::int32_t, isa::Scalar> scalars_;
   std::map<std::int32_t, NaiveTile> tiles_;
   std::map<std::int32_t, NaiveTensor> views_;
   std::map<std::int32_t, Bytes> shared_;
+  std::map<std::int32_t, ResidueMemory> shared_residues_;
   std::optional<NaiveProbe> probe_;
   std::optional<std::string> trouble_;
+  isa::StmtId current_;
   NaiveTurns turns_;                               ///< turns of the groups of warps
   std::map<std::int64_t, NaiveBarrier> barriers_;  ///< barriers by stage
   std::map<std::int64_t, NaiveBarrier> named_;

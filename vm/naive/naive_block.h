@@ -10,6 +10,10 @@
 
 #include "isa/program/probe.h"
 #include "isa/verify/verify.h"
+#include "vm/naive/element.h"
+#include "vm/naive/naive_tile.h"
+#include "vm/naive/residue_memory.h"
+#include "vm/naive/ring.h"
 
 namespace tilevm::vm::naive {
 
@@ -19,6 +23,26 @@ using Bytes = std::vector<std::uint8_t>;
 struct NaiveBuffer {
   Bytes* bytes = nullptr;
   std::uint64_t number = 0;
+  ResidueMemory* residues = nullptr;
+};
+
+/// Told what statements do in a run with residues.
+class ResidueObserver {
+ public:
+  ResidueObserver() = default;
+  ResidueObserver(const ResidueObserver&) = delete;
+  ResidueObserver& operator=(const ResidueObserver&) = delete;
+  virtual ~ResidueObserver() = default;
+
+  virtual void result(int kernel, isa::StmtId statement, const NaiveTile& tile) = 0;
+  /// A statement takes an element by its bits, not by its residue.
+  enum class Use : std::uint8_t {
+    scalar,  ///< a scalar takes it
+    place,   ///< the element is the index of another one
+    bits,    ///< another type has its bits
+    turn,    ///< blocks have left it there, in no order
+  };
+  virtual void by_bits(int kernel, isa::StmtId statement, Use use) = 0;
 };
 
 /// What the blocks of a launch share.
@@ -32,6 +56,9 @@ struct NaiveLaunch {
   std::map<std::int32_t, NaiveBuffer> workspaces{};  ///< buffers by the variable of AllocateGlobal
   const isa::ProbePlan* plan = nullptr;              ///< probe plan of the kernel, if it is probed
   isa::ProbeLog* log = nullptr;
+  const Ring* ring = nullptr;  ///< the ring of a run with residues
+  std::vector<ResidueMemory> workspace_residues = {};
+  ResidueObserver* observer = nullptr;
 };
 
 /// Runs a block. Gives what went wrong, or nothing.

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <bit>
+#include <optional>
 #include <utility>
 
 #include "isa/type/arith.h"
@@ -222,6 +223,95 @@ std::vector<NaiveValue> reduce_tile(const NaiveTile& source, isa::ReduceOp op,
                                     const std::vector<int>& dims,
                                     const isa::RegisterLayout& result) {
   return NaiveReduction(source, op, dims, result).run();
+}
+
+namespace {
+
+/// What of a layout decides the order in which elements along dimensions are combined: which digits
+/// of the threads and of their places count them. A hash of it.
+std::uint64_t order_of(const isa::RegisterLayout& layout, const std::vector<int>& dims) {
+  std::uint64_t order = 0;
+  const auto add = [&](const isa::RegisterLayout::Term& term) {
+    if (std::find(dims.begin(), dims.end(), term.dim) == dims.end()) return;
+    for (const std::int64_t part : {term.size, term.stride}) {
+      order = order * 0x9e3779b97f4a7c15 + static_cast<std::uint64_t>(part) + 1;
+    }
+  };
+  // Where a digit of the threads lies does not matter, only that it comes after those below it.
+  for (const auto& term : layout.local_terms()) add(term);
+  order = order * 0x9e3779b97f4a7c15 + 1;
+  for (const auto& term : layout.thread_terms()) add(term);
+  return order;
+}
+
+/// Whether the order of elements decides the result.
+bool rounds(isa::ReduceOp op) { return op == isa::ReduceOp::add || op == isa::ReduceOp::mul; }
+
+/// The residue of a result whose code is given, of the elements' combination in row-major order.
+Residue formula_of(isa::ReduceOp op, std::uint64_t order, const isa::DType& wide,
+                   const isa::DType& type, const Element& combination, std::uint64_t code,
+                   const ElementArithmetic& arithmetic) {
+  Element combined = arithmetic.cast(wide, type, combination);
+  if (rounds(op)) {
+    const Element ordered =
+        arithmetic.expression(Step::reduce, order, combined.code, {{type, combined}});
+    if (arithmetic.is_free()) combined = ordered;
+  }
+  if (!combined.residue.is_given()) return {};
+  return arithmetic.result(type, code, combined.residue).residue;
+}
+
+}  // namespace
+
+std::vector<Residue> reduce_residues(const NaiveTile& source, isa::ReduceOp op,
+                                     const std::vector<int>& dims, const isa::RegisterType& result,
+                                     const std::vector<NaiveValue>& values,
+                                     const ElementArithmetic& arithmetic) {
+  const isa::DType type = source.type.dtype, wide = isa::accumulator(op, type);
+  const isa::Shape& shape = source.type.shape();
+  const bool keeps_rank = result.shape().size() == shape.size();
+  std::vector<std::optional<Element>> sums(values.size());
+  for (std::int64_t k = 0; k < isa::element_count(shape); ++k) {
+    const Index index = isa::unravel(k, shape);
+    Index kept;
+    for (std::size_t d = 0; d < index.size(); ++d) {
+      const bool reduced = std::find(dims.begin(), dims.end(), static_cast<int>(d)) != dims.end();
+      if (!reduced || keeps_rank) kept.push_back(reduced ? 0 : index[d]);
+    }
+    auto& sum = sums[static_cast<std::size_t>(isa::ravel(kept, result.shape()))];
+    const Element next = arithmetic.cast(type, wide, source.element(static_cast<std::size_t>(k)));
+    sum = sum ? arithmetic.apply(isa::combination(op), wide, *sum, next) : next;
+  }
+  const std::uint64_t order = order_of(source.type.layout, dims);
+  std::vector<Residue> residues;
+  for (std::size_t i = 0; i < values.size(); ++i) {
+    residues.push_back(formula_of(op, order, wide, type, *sums[i], values[i].code, arithmetic));
+  }
+  return residues;
+}
+
+std::vector<Residue> scan_residues(const NaiveTile& source, isa::ReduceOp op, int dim,
+                                   bool exclusive, const std::vector<std::uint64_t>& codes,
+                                   const ElementArithmetic& arithmetic) {
+  const isa::DType type = source.type.dtype, wide = isa::accumulator(op, type);
+  const isa::Shape& shape = source.type.shape();
+  const auto d = static_cast<std::size_t>(dim);
+  std::vector<Residue> residues(codes.size());
+  const std::uint64_t order = order_of(source.type.layout, {dim});
+  for (std::int64_t k = 0; k < isa::element_count(shape); ++k) {
+    Index index = isa::unravel(k, shape);
+    if (index[d] != 0) continue;
+    Element sum = isa::identity(op, wide);
+    for (; index[d] < shape[d]; ++index[d]) {
+      const auto place = static_cast<std::size_t>(isa::ravel(index, shape));
+      const Element next = arithmetic.cast(type, wide, source.element(place));
+      const Element before = sum;
+      sum = index[d] == 0 ? next : arithmetic.apply(isa::combination(op), wide, sum, next);
+      const Element& given = exclusive ? before : sum;
+      residues[place] = formula_of(op, order, wide, type, given, codes[place], arithmetic);
+    }
+  }
+  return residues;
 }
 
 }  // namespace tilevm::vm::naive

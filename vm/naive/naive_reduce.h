@@ -25,4 +25,18 @@ struct NaiveValue {
 [[nodiscard]] std::vector<std::uint64_t> scan_tile(const NaiveTile& source, isa::ReduceOp op,
                                                    int dim, bool exclusive);
 
+/// The formulas of a Reduce's results, whose codes are given: sums and products of residues, and of
+/// a maximum or minimum the residue of the first element that has its code.
+[[nodiscard]] std::vector<Residue> reduce_residues(const NaiveTile& source, isa::ReduceOp op,
+                                                   const std::vector<int>& dims,
+                                                   const isa::RegisterType& result,
+                                                   const std::vector<NaiveValue>& values,
+                                                   const ElementArithmetic& arithmetic);
+
+/// The formulas of a Scan's results, whose codes are given.
+[[nodiscard]] std::vector<Residue> scan_residues(const NaiveTile& source, isa::ReduceOp op, int dim,
+                                                 bool exclusive,
+                                                 const std::vector<std::uint64_t>& codes,
+                                                 const ElementArithmetic& arithmetic);
+
 }  // namespace tilevm::vm::naive

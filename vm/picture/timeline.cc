@@ -16,12 +16,27 @@ std::uint64_t key_of(Span span) { return (std::uint64_t{span.begin} << 32) | spa
 
 TickKind kind_of(const isa::Instruction& inst) {
   const isa::Description& description = isa::description(inst);
-  if (isa::product_operands(inst)) return TickKind::dot;
+  const auto product = isa::product_operands(inst);
+  if (product) return product->is_asynchronous() ? TickKind::async_dot : TickKind::dot;
   if (isa::is_asynchronous(inst)) return TickKind::copy;
   if (has(description.sync, isa::Sync::arrive)) return TickKind::commit;
   if (has(description.sync, isa::Sync::wait)) return TickKind::wait;
-  if (description.is_barrier()) return TickKind::barrier;
+  const bool signals = has(description.sync, isa::Sync::signal);
+  if (description.is_barrier() || signals || has(description.sync, isa::Sync::await)) {
+    return TickKind::barrier;
+  }
   return description.category == isa::Category::transfer ? TickKind::memory : TickKind::other;
+}
+
+/// The value of the slot `pending` of a wait; 0 where it has none.
+std::int64_t pending_of(const isa::Instruction& inst) {
+  std::int64_t pending = 0;
+  isa::for_each_entry_of(inst, [&](const isa::SlotEntry& entry, std::size_t, const auto& slot) {
+    if constexpr (std::is_same_v<std::decay_t<decltype(slot)>, isa::ScalarOperand>) {
+      if (entry.name == "pending") pending = slot.value.constant_int().value_or(0);
+    }
+  });
+  return pending;
 }
 
 }  // namespace
@@ -38,10 +53,12 @@ TimelineRecorder::TimelineRecorder(const isa::VerifiedProgram& program, std::uin
 }
 
 TimelineRecorder::Known TimelineRecorder::look_up(int kernel, const isa::InstStmt& stmt) const {
-  Known known{kind_of(stmt.inst), 0, {}};
-  if (const auto* wait = std::get_if<isa::CopyAsyncWaitGroup>(&stmt.inst)) {
-    if (const auto value = wait->pending.value.constant_int()) known.pending = *value;
-  }
+  const bool computes = isa::description(stmt.inst).category == isa::Category::compute;
+  Known known{kind_of(stmt.inst),
+              computes ? FlightKind::products : FlightKind::copies,
+              pending_of(stmt.inst),
+              {}};
+  if (program_.info(kernel).has_groups()) return known;
   const std::vector<bool> moves = sim::warps_that_move(program_, kernel, stmt);
   if (std::find(moves.begin(), moves.end(), false) == moves.end()) return known;
   for (std::size_t w = 0; w < moves.size(); ++w) {
@@ -50,27 +67,37 @@ TimelineRecorder::Known TimelineRecorder::look_up(int kernel, const isa::InstStm
   return known;
 }
 
-void TimelineRecorder::advance(const Known& known, std::uint64_t step, Span span,
-                               Recording& recording) const {
+void TimelineRecorder::advance(const Known& known, const sim::TraceEvent& event,
+                               Recording& recording) {
+  const auto in_flight = [&]() -> InFlight& {
+    return recording.in_flight[{event.group, known.flight}];
+  };
   switch (known.kind) {
     case TickKind::copy:
-      if (recording.uncommitted.copies++ == 0) {
-        recording.uncommitted.begin = step - 1;
-        recording.uncommitted.span = span;
+    case TickKind::async_dot: {
+      Flight& flight = in_flight().uncommitted;
+      if (flight.count++ == 0) {
+        flight.begin = event.step - 1;
+        flight.span = event.span;
+        flight.kind = known.flight;
+        flight.group = event.group;
       }
       break;
+    }
     case TickKind::commit:
-      recording.open.push_back(std::exchange(recording.uncommitted, {}));
+      in_flight().committed.push_back(std::exchange(in_flight().uncommitted, {}));
       break;
-    case TickKind::wait:
-      while (static_cast<std::int64_t>(recording.open.size()) > known.pending) {
-        Flight flight = recording.open.front();
-        recording.open.erase(recording.open.begin());
-        flight.end = step;
+    case TickKind::wait: {
+      std::vector<Flight>& committed = in_flight().committed;
+      while (static_cast<std::int64_t>(committed.size()) > known.pending) {
+        Flight flight = committed.front();
+        committed.erase(committed.begin());
+        flight.end = event.step;
         flight.waited = true;
-        if (flight.copies > 0) recording.timeline.flights.push_back(flight);
+        if (flight.count > 0) recording.timeline.flights.push_back(flight);
       }
       break;
+    }
     case TickKind::other:
     case TickKind::memory:
     case TickKind::barrier:
@@ -101,9 +128,9 @@ bool TimelineRecorder::take(int kernel, const sim::TraceEvent& event) {
   const auto& statements = known_[static_cast<std::size_t>(kernel)];
   const auto found = statements.find(key_of(event.span));
   const Known known = found == statements.end() ? Known{} : found->second;
-  recording.timeline.ticks.push_back(
-      {event.step - 1, event.span, std::string(event.mnemonic), known.kind, known.warps});
-  advance(known, event.step, event.span, recording);
+  recording.timeline.ticks.push_back({event.step - 1, event.span, std::string(event.mnemonic),
+                                      known.kind, known.warps, event.group});
+  advance(known, event, recording);
   return true;
 }
 
@@ -112,10 +139,12 @@ Timeline TimelineRecorder::finish() {
   timeline.cut = cut_;
   for (auto& [key, launches] : recordings_) {
     for (Recording& recording : launches) {
-      if (recording.uncommitted.copies > 0) recording.open.push_back(recording.uncommitted);
-      for (Flight& flight : recording.open) {
-        flight.end = recording.timeline.steps;
-        if (flight.copies > 0) recording.timeline.flights.push_back(flight);
+      for (auto& [owner, in_flight] : recording.in_flight) {
+        in_flight.committed.push_back(in_flight.uncommitted);
+        for (Flight& flight : in_flight.committed) {
+          flight.end = recording.timeline.steps;
+          if (flight.count > 0) recording.timeline.flights.push_back(flight);
+        }
       }
       timeline.blocks.push_back(std::move(recording.timeline));
     }

@@ -1,9 +1,11 @@
 // Timelines as Chrome traces, as text and as SVG.
 #include <algorithm>
 #include <map>
+#include <utility>
 
 #include <fmt/format.h>
 
+#include "isa/program/group_name.h"
 #include "vm/picture/canvas.h"
 #include "vm/picture/timeline.h"
 
@@ -22,6 +24,14 @@ std::string block_name(const isa::VerifiedProgram& program, const BlockTimeline&
   return name;
 }
 
+std::string flight_name(const Flight& flight) {
+  const bool one = flight.count == 1;
+  if (flight.kind == FlightKind::products) {
+    return fmt::format("{} product{} in flight", flight.count, one ? "" : "s");
+  }
+  return fmt::format("{} cop{} in flight", flight.count, one ? "y" : "ies");
+}
+
 std::string_view category(TickKind kind) {
   switch (kind) {
     case TickKind::other:
@@ -36,6 +46,7 @@ std::string_view category(TickKind kind) {
     case TickKind::barrier:
       return "barrier";
     case TickKind::dot:
+    case TickKind::async_dot:
       return "dot";
   }
   return "compute";
@@ -56,6 +67,7 @@ int color_of(TickKind kind) {
     case TickKind::barrier:
       return 1;
     case TickKind::dot:
+    case TickKind::async_dot:
       return 5;
   }
   return 7;
@@ -77,6 +89,23 @@ class BlockEvents {
     const std::int64_t threads = program_.info(timeline_.kernel).num_threads;
     const std::int64_t warps = (threads + 31) / 32;
     name("process_name", 0, block_name(program_, timeline_));
+    if (program_.info(timeline_.kernel).has_groups()) {
+      write_groups();
+    } else {
+      write_warps(warps);
+    }
+    for (std::size_t i = 0; i < timeline_.flights.size(); ++i) write(timeline_.flights[i], i);
+  }
+
+ private:
+  void write_groups() {
+    const auto& groups = program_.info(timeline_.kernel).groups;
+    for (std::size_t g = 0; g < groups.size(); ++g) {
+      name("thread_name", static_cast<std::int64_t>(g), isa::name_of(groups[g]));
+    }
+    for (const Tick& tick : timeline_.ticks) write(tick, tick.group);
+  }
+  void write_warps(std::int64_t warps) {
     const bool by_warp = warps_differ(timeline_);
     for (std::int64_t w = 0; w < (by_warp ? warps : 1); ++w) {
       name("thread_name", w, by_warp ? fmt::format("warp {}", w) : "all warps");
@@ -90,10 +119,7 @@ class BlockEvents {
         for (const std::int64_t w : tick.warps) write(tick, w);
       }
     }
-    for (std::size_t i = 0; i < timeline_.flights.size(); ++i) write(timeline_.flights[i], i);
   }
-
- private:
   Json event(std::string_view phase, std::int64_t thread) const {
     Json object = Json::object();
     return object.set("ph", phase).set("pid", process_).set("tid", thread);
@@ -117,12 +143,11 @@ class BlockEvents {
   void write(const Flight& flight, std::size_t number) {
     const std::string id = fmt::format("{}.{}", process_, number);
     Json arguments = Json::object();
-    arguments.set("line", line_of(program_, flight.span)).set("copies", flight.copies);
+    arguments.set("line", line_of(program_, flight.span)).set("count", flight.count);
     arguments.set("waited", flight.waited);
-    const std::string title =
-        fmt::format("{} cop{} in flight", flight.copies, flight.copies == 1 ? "y" : "ies");
+    const std::string title = flight_name(flight);
     for (const bool begin : {true, false}) {
-      Json one = event(begin ? "b" : "e", 0);
+      Json one = event(begin ? "b" : "e", flight.group);
       one.set("name", title).set("cat", "in flight").set("id", id);
       one.set("ts", begin ? flight.begin : flight.end);
       if (begin) one.set("args", arguments);
@@ -136,17 +161,20 @@ class BlockEvents {
   Json& events_;
 };
 
-/// A row of a chart: a statement of the text.
+/// A row of a chart: a statement of the text, executed by one group of warps.
 struct Row {
   std::string mnemonic;
   TickKind kind = TickKind::other;
   std::vector<std::uint64_t> begins;
 };
 
-std::map<std::uint32_t, Row> rows_of(const BlockTimeline& timeline) {
-  std::map<std::uint32_t, Row> rows;
+/// Rows by group, then in the order of the text.
+using Rows = std::map<std::pair<std::uint16_t, std::uint32_t>, Row>;
+
+Rows rows_of(const BlockTimeline& timeline) {
+  Rows rows;
   for (const Tick& tick : timeline.ticks) {
-    Row& row = rows[tick.span.begin];
+    Row& row = rows[{tick.group, tick.span.begin}];
     row.mnemonic = tick.mnemonic;
     row.kind = tick.kind;
     row.begins.push_back(tick.begin);
@@ -180,10 +208,16 @@ std::string draw_text(const isa::VerifiedProgram& program, const BlockTimeline& 
   std::string text = fmt::format("{}: {} statements", block_name(program, timeline), steps);
   if (columns < steps) text += fmt::format(" in {} columns", columns);
   text += "; # runs, = in flight\n";
-  for (const auto& [begin, row] : rows_of(timeline)) {
+  const isa::KernelInfo& info = program.info(timeline.kernel);
+  int group = -1;
+  for (const auto& [key, row] : rows_of(timeline)) {
+    const std::uint32_t begin = key.second;
+    if (info.has_groups() && std::exchange(group, int{key.first}) != key.first) {
+      text += fmt::format("{}:\n", isa::name_of(info.groups[key.first]));
+    }
     std::string cells(columns, ' ');
     for (const Flight& flight : timeline.flights) {
-      if (flight.span.begin != begin) continue;
+      if (flight.span.begin != begin || flight.group != key.first) continue;
       for (std::uint64_t c = column(flight.begin); c <= column(flight.end - 1); ++c) cells[c] = '=';
     }
     for (const std::uint64_t at : row.begins) cells[column(at)] = '#';
@@ -209,19 +243,26 @@ std::string draw_svg(const isa::VerifiedProgram& program, const BlockTimeline& t
       fmt::format("{}: {} statements from left to right", block_name(program, timeline), steps);
   canvas.word(Canvas::margin, y, title, 13);
   y += 10;
-  for (const auto& [begin, row] : rows_of(timeline)) {
+  const isa::KernelInfo& info = program.info(timeline.kernel);
+  int group = -1;
+  for (const auto& [key, row] : rows_of(timeline)) {
+    const std::uint32_t begin = key.second;
+    if (info.has_groups() && std::exchange(group, int{key.first}) != key.first) {
+      canvas.word(Canvas::margin, y + 13, isa::name_of(info.groups[key.first]), 11);
+      y += row_height;
+    }
     const int line = line_of(program, {begin, begin});
     canvas.word(Canvas::margin + 30, y + 13, fmt::format("{}", line), 11, Canvas::Anchor::end,
                 true);
     canvas.word(Canvas::margin + 38, y + 13, row.mnemonic, 11);
     const std::int64_t row_left = Canvas::margin + names;
     for (const Flight& flight : timeline.flights) {
-      if (flight.span.begin != begin) continue;
+      if (flight.span.begin != begin || flight.group != key.first) continue;
       const std::int64_t from = column(flight.begin), to = column(flight.end - 1) + 1;
       canvas.cell({row_left + from * wide, y + 6, (to - from) * wide, row_height - 12, palette(0),
                    "",
-                   fmt::format("{} copies in flight from {} to {}{}", flight.copies, flight.begin,
-                               flight.end, flight.waited ? "" : ", never waited for")});
+                   fmt::format("{} from {} to {}{}", flight_name(flight), flight.begin, flight.end,
+                               flight.waited ? "" : ", never waited for")});
     }
     std::int64_t last = -1;
     for (const std::uint64_t at : row.begins) {

@@ -42,6 +42,26 @@ Json notes_json(const std::vector<Note>& notes, const SourceFile& source) {
   return list;
 }
 
+/// Whether a diagnostic tells of two accesses, or of waits, that nothing orders.
+bool is_hazard(Code code) {
+  return code == Code::race || code == Code::in_flight_access || code == Code::deadlock;
+}
+
+/// The places of a hazard, that of the diagnostic first, and what would order them: the first note
+/// that is not about a place.
+void set_witnesses(Json& object, const Diagnostic& diagnostic, const SourceFile& source) {
+  std::vector<Note> places = {{diagnostic.message, diagnostic.span, true}};
+  for (const Note& note : diagnostic.notes) {
+    if (note.has_span) places.push_back(note);
+  }
+  object.set("witnesses", notes_json(places, source));
+  for (const Note& note : diagnostic.notes) {
+    if (note.has_span || note.message.starts_with("in block")) continue;
+    object.set("edge", note.message);
+    return;
+  }
+}
+
 }  // namespace
 
 Json to_json(const Diagnostic& diagnostic, const SourceFile& source) {
@@ -58,6 +78,7 @@ Json to_json(const Diagnostic& diagnostic, const SourceFile& source) {
     notes.push_back({fmt::format("in `{}`, which is called here", call.function), call.call, true});
   }
   if (!notes.empty()) object.set("notes", notes_json(notes, source));
+  if (is_hazard(diagnostic.code)) set_witnesses(object, diagnostic, source);
   return object;
 }
 

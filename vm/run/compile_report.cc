@@ -28,6 +28,12 @@ std::string parameters(const isa::Kernel& kernel, const CudaKernel& emitted) {
                                   parameter.zeroed ? " (zeroed before each launch)" : ""));
       continue;
     }
+    if (parameter.role == CudaParameter::Role::tensor_map) {
+      const isa::TensorMap& map = parameter.map->map;
+      texts.push_back(fmt::format("a tensor map of {} with boxes of {}",
+                                  kernel.variable(map.view).name, isa::to_string(map.box)));
+      continue;
+    }
     if (parameter.role == CudaParameter::Role::assertions) {
       texts.emplace_back("the record of a failed assertion (may be null)");
       continue;

@@ -56,6 +56,8 @@ struct RunReport {
   /// Simulator: barriers and waits that the run does not need, elements of outputs that it left.
   Diagnostics notes;
   std::vector<std::array<std::int64_t, 3>> grids;  ///< simulator: of each launch that ended well
+  /// Simulator: of the launch whose orders say least.
+  sim::OrdersRun orders = sim::OrdersRun::alike;
   /// Simulator: by tensor, of outputs that are not inputs, how many elements nothing stored;
   /// nothing where that was not followed.
   std::vector<std::optional<std::size_t>> unwritten;

@@ -202,6 +202,7 @@ class SimEngine final : public Engine {
     if (!result->prints.empty()) report.prints.push_back(std::move(result->prints));
     if (result->fault) return to_failure(*result->fault);
     report.grids.push_back(result->grid);
+    report.orders = std::max(report.orders, result->orders);
     stores.add(launch, *result);
     for (const sim::BarrierUse& use : result->barriers) {
       sim::BarrierUse& known = barriers.try_emplace(use.span.begin, use).first->second;

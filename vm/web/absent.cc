@@ -8,9 +8,11 @@
 #include "backend/compile/kernel_cache.h"
 #include "backend/host/subprocess.h"
 #include "backend/host/tool_search.h"
+#include "vm/cli/cmd_support.h"
 #include "vm/cli/commands.h"
 #include "vm/debug/compare.h"
 #include "vm/diff/bundle.h"
+#include "vm/diff/differ.h"
 #include "vm/run/engine_cuda.h"
 #include "vm/run/engine_emu.h"
 #include "vm/text/large_stack.h"
@@ -35,13 +37,24 @@ namespace vm {
 Exit bench(const BenchOptions&, Io& io) { return absent_command("bench", io); }
 Exit cache(const CacheOptions&, Io& io) { return absent_command("cache", io); }
 Exit complete(const CompletionOptions&, Io& io) { return absent_command("completion", io); }
+Exit examples(const ExamplesOptions&, Io& io) { return absent_command("examples", io); }
+Exit new_program(const NewOptions&, Io& io) { return absent_command("new", io); }
+Exit pack(const PackOptions&, Io& io) { return absent_command("pack", io); }
 Exit demo(const DemoOptions&, Io& io) { return absent_command("demo", io); }
 Exit triton(const TritonOptions&, Io& io) { return absent_command("triton", io); }
 Exit diff(const DiffOptions&, Io& io) { return absent_command("diff", io); }
+Exit diff_formulas(const DiffOptions&, Io& io) { return absent_command("diff", io); }
+Status check_modulus(const std::string&) { return absent("`--ring` is not"); }
+Status deliver_formulas(const isa::VerifiedProgram&, const Entry&, std::vector<HostTensor>,
+                        const std::string&, OutputStream&, Reporter&) {
+  return absent("`--ring` is not");
+}
+Exit fidelity_tables(const FidelityOptions&, Io& io) { return absent_command("fidelity", io); }
 Exit doctor(const DoctorOptions&, Io& io) { return absent_command("doctor", io); }
 Exit fuzz_programs(const FuzzOptions&, Io& io) { return absent_command("fuzz", io); }
 Exit lsp(const LspOptions&, Io& io) { return absent_command("lsp", io); }
 Exit manual(const ManualOptions&, Io& io) { return absent_command("man", io); }
+Exit prove(const ProveOptions&, Io& io) { return absent_command("prove", io); }
 Exit record(const RecordOptions&, Io& io) { return absent_command("record", io); }
 Exit serve_dap(const DapOptions&, Io& io) { return absent_command("dap", io); }
 Exit tune(const TuneOptions&, Io& io) { return absent_command("tune", io); }
@@ -54,6 +67,10 @@ Result<std::unique_ptr<Engine>> make_emu_engine(const EngineOptions&) {
 }
 
 Result<std::string> compare_with(const TargetRequest&, const std::string&) {
+  return absent("other engines to compare with are not");
+}
+
+Result<SeedRun> run_seed(const DiffCase&, const Engines&, const Seeding&, DataReader&) {
   return absent("other engines to compare with are not");
 }
 

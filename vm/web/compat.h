@@ -105,6 +105,48 @@ constexpr auto find(Range&& range, const Value& value, Projection projection = {
 }
 
 template <class Range, class Predicate>
+constexpr auto find_if(Range&& range, Predicate predicate) {
+  return std::find_if(std::begin(range), std::end(range), predicate);
+}
+
+template <class Range, class Function>
+constexpr void for_each(Range&& range, Function function) {
+  std::for_each(std::begin(range), std::end(range), function);
+}
+
+template <class Range, class Value>
+constexpr void fill(Range&& range, const Value& value) {
+  std::fill(std::begin(range), std::end(range), value);
+}
+
+template <class Range, class Value>
+constexpr void replace(Range&& range, const Value& old_value, const Value& new_value) {
+  std::replace(std::begin(range), std::end(range), old_value, new_value);
+}
+
+template <class Range, class Less = less, class Projection = identity>
+constexpr void sort(Range&& range, Less is_less = {}, Projection projection = {}) {
+  std::sort(std::begin(range), std::end(range), [&](const auto& left, const auto& right) {
+    return is_less(std::invoke(projection, left), std::invoke(projection, right));
+  });
+}
+
+template <class Range, class Value>
+constexpr auto count(Range&& range, const Value& value) {
+  return std::count(std::begin(range), std::end(range), value);
+}
+
+template <class Range, class Predicate>
+constexpr auto count_if(Range&& range, Predicate predicate) {
+  return std::count_if(std::begin(range), std::end(range), predicate);
+}
+
+template <class Range, class Output, class Predicate>
+constexpr auto copy_if(Range&& range, Output output, Predicate predicate) {
+  return std::copy_if(std::begin(range), std::end(range), output, predicate);
+}
+
+template <class Range, class Predicate>
 constexpr bool any_of(Range&& range, Predicate predicate) {
   return std::any_of(std::begin(range), std::end(range), predicate);
 }

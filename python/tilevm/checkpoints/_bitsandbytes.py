@@ -12,9 +12,9 @@ import json
 import math
 from typing import Any, Callable
 
-from ._bits import Field, Unit, numpy_bytes, repacked, words_by_row
+from ._bits import Field, Unit, numpy_bytes, packed_codes, repacked, words_by_row
 from ._errors import CheckpointError
-from ._gptq import Read, packed_codes
+from ._gptq import Read
 from ._weight import PackedWeight
 
 # The tables of bitsandbytes' kernels, which take these whatever a file's `quant_map` says.

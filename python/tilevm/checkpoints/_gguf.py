@@ -21,7 +21,7 @@ from __future__ import annotations
 
 from typing import Any, Callable, NamedTuple, Optional
 
-from ._bits import Field, Unit, numpy_bytes, repacked, words_by_row
+from ._bits import Field, Unit, copied, numpy_bytes, repacked, stream, words_by_row
 from ._errors import CheckpointError
 from ._weight import PackedWeight
 
@@ -48,9 +48,33 @@ def _strips(first: int, width: int, at: int = 0, words: int = 8, count: int = 25
             for i in range(count)]
 
 
+class Rows(NamedTuple):
+    """Rows of blocks: their bytes, and how many rows, blocks of a row and bytes of a block there are."""
+
+    data: Any
+    outputs: int
+    blocks: int
+    bytes: int
+
+    def number(self, type_: str, at: int) -> Any:
+        """The number of one of NumPy's types at byte `at` of each block, [blocks, outputs]."""
+        import numpy
+
+        return copied(numpy.ndarray((self.blocks, self.outputs), type_, self.data, at, (self.bytes, self.blocks * self.bytes)))
+
+    def f16(self, at: int) -> Any:
+        """The f16 at byte `at` of each block, [blocks, outputs]."""
+        return self.number("<f2", at)
+
+    def codes(self, unit: Unit, at: int) -> Any:
+        """Codes of a unit that begins at byte `at` of each block, a byte each, [blocks, codes of a block, outputs]."""
+        count = len(unit.codes)
+        units = words_by_row(self.data, unit, self.blocks * self.bytes, at, self.bytes)
+        return repacked(units, unit, self.blocks, self.blocks * count, self.outputs, 8).reshape(self.blocks, count, self.outputs)
+
+
 class Block(NamedTuple):
-    """A block format: its bytes, where its codes are in them, and the codes' type; `read` takes the numbers of all blocks,
-    [outputs, blocks, bytes], and gives arrays of a PackedWeight."""
+    """A block format: its bytes, where its codes are in them, and the codes' type; `read` gives the arrays of a PackedWeight."""
 
     weights: int
     bytes: int
@@ -58,18 +82,10 @@ class Block(NamedTuple):
     unit: Unit
     type: str
     group: int
-    read: Callable[[Any], dict[str, Any]]
+    read: Callable[[Rows], dict[str, Any]]
     write: Callable[[PackedWeight], dict[int, Any]]
     form: str = "plain"
-    flip: int = 0
     offset: int = 0
-
-
-def _f16(blocks: Any, at: int) -> Any:
-    """A f16 of each block, [blocks, outputs]."""
-    import numpy
-
-    return numpy.ascontiguousarray(blocks[:, :, at:at + 2]).view("<f2")[:, :, 0].T.copy()
 
 
 def _bytes_of(array: Any) -> Any:
@@ -80,10 +96,10 @@ def _bytes_of(array: Any) -> Any:
 
 
 def _by_group(codes: Any) -> Any:
-    """[outputs, blocks, groups of a block] as [groups, outputs]."""
+    """[blocks, groups of a block, outputs] as [groups, outputs]."""
     import numpy
 
-    return numpy.ascontiguousarray(codes.reshape(len(codes), -1).T)
+    return numpy.ascontiguousarray(codes).reshape(-1, codes.shape[2])
 
 
 def _by_block(array: Any, count: int) -> Any:
@@ -91,12 +107,12 @@ def _by_block(array: Any, count: int) -> Any:
     return array.T.reshape(array.shape[1], -1, count)
 
 
-def _d(at: int = 0) -> Callable[[Any], dict[str, Any]]:
-    return lambda blocks: {"scale": _f16(blocks, at)}
+def _d(at: int = 0) -> Callable[[Rows], dict[str, Any]]:
+    return lambda rows: {"scale": rows.f16(at)}
 
 
-def _dm(blocks: Any) -> dict[str, Any]:
-    return {"scale": _f16(blocks, 0), "min": _f16(blocks, 2)}
+def _dm(rows: Rows) -> dict[str, Any]:
+    return {"scale": rows.f16(0), "min": rows.f16(2)}
 
 
 def _write_d(weight: PackedWeight) -> dict[int, Any]:
@@ -107,9 +123,16 @@ def _write_dm(weight: PackedWeight) -> dict[int, Any]:
     return {0: _bytes_of(weight.arrays["scale"]), 2: _bytes_of(weight.arrays["min"])}
 
 
-def _q2_k(blocks: Any) -> dict[str, Any]:
-    packed = blocks[:, :, :16]
-    return {"scale": _f16(blocks, 80), "min": _f16(blocks, 82), "subscale": _by_group(packed & 15), "submin": _by_group(packed >> 4)}
+# Scales and minima of the groups of a block: of 4 bits in the halves of bytes, and of 6 bits, whose upper two are elsewhere.
+_Q2_SCALES = Unit(4, tuple((Field(i // 4, 8 * (i % 4) + shift, 4),) for shift in (0, 4) for i in range(16)))
+_Q3_SCALES = Unit(3, tuple((Field(i % 8 // 4, 8 * (i % 4) + 4 * (i // 8), 4), Field(2, 8 * (i % 4) + 2 * (i // 4), 2, 4)) for i in range(16)))
+_Q4_SCALES = Unit(3, (*((Field(word, 8 * i, 6),) for word in (0, 1) for i in range(4)),
+                      *((Field(2, 8 * i + 4 * word, 4), Field(word, 8 * i + 6, 2, 4)) for word in (0, 1) for i in range(4))))
+
+
+def _q2_k(rows: Rows) -> dict[str, Any]:
+    codes = rows.codes(_Q2_SCALES, 0)
+    return {"scale": rows.f16(80), "min": rows.f16(82), "subscale": _by_group(codes[:, :16]), "submin": _by_group(codes[:, 16:])}
 
 
 def _write_q2_k(weight: PackedWeight) -> dict[int, Any]:
@@ -117,13 +140,11 @@ def _write_q2_k(weight: PackedWeight) -> dict[int, Any]:
     return {0: _by_block(a["subscale"], 16) | _by_block(a["submin"], 16) << 4, 80: _bytes_of(a["scale"]), 82: _bytes_of(a["min"])}
 
 
-def _q3_k(blocks: Any) -> dict[str, Any]:
+def _q3_k(rows: Rows) -> dict[str, Any]:
     import numpy
 
-    low, high = blocks[:, :, 96:104], blocks[:, :, 104:108]
-    four = numpy.concatenate([low & 15, low >> 4], axis=2)
-    two = numpy.concatenate([high >> shift & 3 for shift in (0, 2, 4, 6)], axis=2)
-    return {"scale": _f16(blocks, 108), "subscale": _by_group((four | two << 4).astype("int8") - numpy.int8(32))}
+    codes = _by_group(rows.codes(_Q3_SCALES, 96)).view("int8")
+    return {"scale": rows.f16(108), "subscale": numpy.subtract(codes, numpy.int8(32), out=codes)}
 
 
 def _write_q3_k(weight: PackedWeight) -> dict[int, Any]:
@@ -135,13 +156,12 @@ def _write_q3_k(weight: PackedWeight) -> dict[int, Any]:
     return {96: low, 104: high, 108: _bytes_of(weight.arrays["scale"])}
 
 
-def _q4_k(blocks: Any) -> dict[str, Any]:
+def _q4_k(rows: Rows) -> dict[str, Any]:
     import numpy
 
-    a, b, c = blocks[:, :, 4:8], blocks[:, :, 8:12], blocks[:, :, 12:16]
-    scale = numpy.concatenate([a & 63, c & 15 | a >> 2 & 0x30], axis=2)
-    low = numpy.concatenate([b & 63, c >> 4 | b >> 2 & 0x30], axis=2)
-    return {"scale": _f16(blocks, 0), "min": _f16(blocks, 2), "subscale": _by_group(scale), "submin": _by_group(low)}
+    codes = rows.codes(_Q4_SCALES, 4)
+    scale, low = [numpy.concatenate([codes[:, i:i + 4], codes[:, i + 8:i + 12]], axis=1) for i in (0, 4)]
+    return {"scale": rows.f16(0), "min": rows.f16(2), "subscale": _by_group(scale), "submin": _by_group(low)}
 
 
 def _write_q4_k(weight: PackedWeight) -> dict[int, Any]:
@@ -154,8 +174,8 @@ def _write_q4_k(weight: PackedWeight) -> dict[int, Any]:
     return {0: _bytes_of(weight.arrays["scale"]), 2: _bytes_of(weight.arrays["min"]), 4: numpy.concatenate([a, b, c], axis=2)}
 
 
-def _q6_k(blocks: Any) -> dict[str, Any]:
-    return {"scale": _f16(blocks, 208), "subscale": _by_group(blocks[:, :, 192:208].view("int8"))}
+def _q6_k(rows: Rows) -> dict[str, Any]:
+    return {"scale": rows.f16(208), "subscale": _by_group(rows.codes(stream(8, 4), 192)).view("int8")}
 
 
 def _write_q6_k(weight: PackedWeight) -> dict[int, Any]:
@@ -189,7 +209,7 @@ BLOCKS = {
     "Q4_K": Block(256, 144, 16, Unit(32, _Q4_K), "u4", 32, _q4_k, _write_q4_k, "super"),
     "Q5_K": Block(256, 176, 16, Unit(40, _Q5_K), "u5", 32, _q4_k, _write_q4_k, "super"),
     "Q6_K": Block(256, 210, 0, _q6_fields(), "u6", 16, _q6_k, _write_q6_k, "super"),
-    "MXFP4": Block(32, 17, 1, _Q4, "f4e2m1", 32, lambda blocks: {"scale": blocks[:, :, 0].T.copy()}, _write_e, "e8m0_half"),
+    "MXFP4": Block(32, 17, 1, _Q4, "f4e2m1", 32, lambda rows: {"scale": rows.number("u1", 0)}, _write_e, "e8m0_half"),
 }
 
 
@@ -203,7 +223,7 @@ def read_block(name: str, type_: str, data: Any, inputs: int, outputs: int) -> P
     pitch = blocks * block.bytes
     units = words_by_row(data, block.unit, pitch, block.first, block.bytes)
     codes = repacked(units, block.unit, blocks, inputs, outputs, int(block.type[1]))
-    arrays = block.read(data.reshape(outputs, blocks, block.bytes))
+    arrays = block.read(Rows(data.reshape(-1), outputs, blocks, block.bytes))
     weight = PackedWeight(name, f"gguf {type_}", block.type, inputs, outputs, block.group, "f32", codes, arrays, block.form)
     if block.form == "e8m0_half":
         import numpy

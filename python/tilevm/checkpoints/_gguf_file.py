@@ -155,10 +155,3 @@ class GgufFile(TensorFile):
             end = entry.offset + entry.bytes
             found[entry.name] = entry._replace(offset=place)
         return found
-
-    def raw(self, name: str) -> Any:
-        """The bytes of a tensor as a flat array."""
-        import numpy
-
-        entry = self.entries[name]
-        return numpy.frombuffer(self.read(entry.offset, entry.bytes, name), numpy.uint8)

@@ -12,7 +12,7 @@ from __future__ import annotations
 
 from typing import Any, Callable
 
-from ._bits import CHUNK, decoded, in_parallel, numpy_bytes, pack_rows, repacked, unpack_rows, whole_stream, words_by_column
+from ._bits import CHUNK, decoded, in_parallel, numpy_bytes, pack_rows, packed_codes, repacked, unpack_rows, whole_stream, words_by_column
 from ._errors import CheckpointError
 from ._weight import PackedWeight
 
@@ -93,18 +93,11 @@ def _order(weight: PackedWeight, g_idx: Any) -> None:
     if not numpy.array_equal(g_idx[order], plain):
         weight.arrays["g_idx"] = g_idx.astype("<i4")
         return
-    rows = weight.rows()[order]
-    weight.codes = packed_codes(rows, weight.bits)
+    if weight.outputs * weight.bits % 8 == 0:  # rows are whole bytes
+        weight.codes = weight.codes.reshape(weight.inputs, -1)[order].reshape(-1)
+    else:
+        weight.codes = packed_codes(weight.rows()[order], weight.bits)
     weight.arrays["perm"] = order.astype("<i4")
-
-
-def packed_codes(rows: Any, bits: int) -> Any:
-    """Packed bytes of any number of codes."""
-    import numpy
-
-    flat = numpy.ascontiguousarray(rows).reshape(-1)
-    count = (flat.size * bits + 7) // 8
-    return pack_rows(numpy.concatenate([flat, numpy.zeros(-flat.size % 8, numpy.uint8)]), bits)[:count]
 
 
 def _keep_zeros(weight: PackedWeight, zero: Any) -> None:

@@ -105,6 +105,20 @@ class TensorFile:
         for begin in range(0, entry.bytes, PIECE):
             yield self.read(entry.offset + begin, min(PIECE, entry.bytes - begin), name)
 
+    def raw(self, name: str) -> Any:
+        """The bytes of a tensor as a flat array of NumPy, in memory of its own."""
+        import numpy
+
+        entry = self.entries[name]
+        flat = numpy.empty(entry.bytes, numpy.uint8)
+        view, done = memoryview(flat), 0  # type: ignore[arg-type]
+        while done < entry.bytes:
+            got = os.preadv(self._file.fileno(), [view[done:]], entry.offset + done)
+            if got == 0:
+                raise CheckpointError("the file ends here", self.path, name, entry.offset + done)
+            done += got
+        return flat
+
     def array(self, name: str) -> Any:
         """A tensor as an array of NumPy, in memory of its own; of bf16 and 8-bit floats the codes."""
         import numpy
@@ -113,14 +127,7 @@ class TensorFile:
         kind = TYPES.get(entry.type)
         if kind is None:
             raise CheckpointError(f"its type `{shown(entry.type)}` is none that is read here", self.path, name, entry.offset)
-        flat = numpy.empty(entry.bytes, numpy.uint8)
-        view, done = memoryview(flat), 0  # type: ignore[arg-type]
-        while done < entry.bytes:
-            got = os.preadv(self._file.fileno(), [view[done:]], entry.offset + done)
-            if got == 0:
-                raise CheckpointError("the file ends here", self.path, name, entry.offset + done)
-            done += got
-        return flat.view(numpy.dtype(kind).newbyteorder("<")).reshape(entry.shape)
+        return self.raw(name).view(numpy.dtype(kind).newbyteorder("<")).reshape(entry.shape)
 
 
 def _pairs(pairs: list[tuple[str, Any]]) -> dict[str, Any]:

@@ -12,9 +12,9 @@ import pathlib
 import re
 from typing import Any, Optional
 
+from ._bits import packed_codes
 from ._checkpoint import load_checkpoint
 from ._errors import CheckpointError
-from ._gptq import packed_codes
 from ._pack import ROOM, _done, _parts, _source_of, facts_of, file_name, packed_tensors
 from ._safetensors import Writer, write_text
 from ._weight import PackedWeight

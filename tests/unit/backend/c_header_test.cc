@@ -47,6 +47,34 @@ static inline CUresult cuMemsetD8Async(CUdeviceptr p, unsigned char byte, size_t
   printf("set %llu..%llu to %d\n", p, p + n, byte);
   return CUDA_SUCCESS;
 }
+typedef uint64_t cuuint64_t;
+typedef uint32_t cuuint32_t;
+typedef struct { cuuint64_t opaque[16]; } CUtensorMap;
+typedef enum { CU_TENSOR_MAP_DATA_TYPE_UINT8, CU_TENSOR_MAP_DATA_TYPE_FLOAT16 = 6 } CUtensorMapDataType;
+typedef enum { CU_TENSOR_MAP_INTERLEAVE_NONE } CUtensorMapInterleave;
+typedef enum { CU_TENSOR_MAP_SWIZZLE_NONE, CU_TENSOR_MAP_SWIZZLE_128B = 3 } CUtensorMapSwizzle;
+typedef enum { CU_TENSOR_MAP_L2_PROMOTION_L2_128B = 2 } CUtensorMapL2promotion;
+typedef enum {
+  CU_TENSOR_MAP_FLOAT_OOB_FILL_NONE,
+  CU_TENSOR_MAP_FLOAT_OOB_FILL_NAN_REQUEST_ZERO_FMA
+} CUtensorMapFloatOOBfill;
+static inline CUresult cuTensorMapEncodeTiled(
+    CUtensorMap* map, CUtensorMapDataType type, cuuint32_t rank, void* tensor,
+    const cuuint64_t* extents, const cuuint64_t* strides, const cuuint32_t* box,
+    const cuuint32_t* steps, CUtensorMapInterleave interleave, CUtensorMapSwizzle swizzle,
+    CUtensorMapL2promotion promotion, CUtensorMapFloatOOBfill fill) {
+  cuuint32_t d;
+  if ((uintptr_t)map % 64 != 0 || interleave != 0 || steps[0] != 1 || extents[0] - 1 >= 1000000) {
+    return CUDA_ERROR_INVALID_VALUE;
+  }
+  memset(map, 77, 128);
+  printf("map type %d of %d at %d, swizzle %d, promotion %d, fill %d:", (int)type, (int)rank,
+         (int)(uintptr_t)tensor, (int)swizzle, (int)promotion, (int)fill);
+  for (d = 0; d < rank; ++d) printf(" %d/%u", (int)extents[d], box[d]);
+  for (d = 0; d + 1 < rank; ++d) printf(", %d bytes", (int)strides[d]);
+  printf("\n");
+  return CUDA_SUCCESS;
+}
 static inline CUresult cuLaunchKernel(CUfunction f, unsigned x, unsigned y, unsigned z,
                                       unsigned bx, unsigned by, unsigned bz, unsigned shared,
                                       CUstream stream, void** arguments, void** extra) {
@@ -148,6 +176,38 @@ TEST_CASE("a launch gets what the program says, whatever its names are") {
           "get int_launch_kernel\n"
           "launch 1 1 1 of 1 1 1 with 0: 5 0\n"
           "1 1 1 0 int_kernel 1 131072 768\n");
+  }
+}
+
+TEST_CASE("a launch makes the tensor maps of its views and passes them on") {
+  const std::string header = header_of(make_program(R"(
+def k<1>(f16* x_ptr, u8* map_, i32 n, i32 extents):
+    x = ViewGlobal(x_ptr, shape=[n, 2 * extents])
+    y = ViewGlobal(map_, shape=[n / extents])
+    s = AllocateShared(f16, shape=[16, 64], layout=memory_layout([16, 64], [16, 64], [64, 1]).swizzle(3, 3, 3))
+    t = AllocateShared(u8, shape=[32])
+    full = AllocateBarrier(arrivals=1)
+    Synchronize()
+    with single_thread():
+        ArriveExpect(full, bytes=2048 + 32)
+        CopyAsyncTensorGlobalToShared(s, x, barrier=full, fill_nan=true)
+        CopyAsyncTensorGlobalToShared(t, y, barrier=full)
+    WaitBarrier(full, 0)
+)",
+                                                    {90, true}),
+                                       "");
+  for (const Language& language : {c99, cpp}) {
+    const auto output = output_of(language, header, R"(
+  my_kernels_k_launch(NULL, NULL, 4096, 8192, 320, 40);
+  printf("%d", my_kernels_k_launch(NULL, NULL, 4096, 8192, 320, 0) == CUDA_ERROR_INVALID_VALUE);
+  printf("%d\n", my_kernels_k_launch(NULL, NULL, 4096, 8192, 320, -1) == CUDA_SUCCESS);
+)");
+    if (!output) return;
+    CHECK(*output ==
+          "map type 6 of 2 at 4096, swizzle 3, promotion 2, fill 1: 80/64 320/16, 160 bytes\n"
+          "map type 0 of 1 at 8192, swizzle 0, promotion 2, fill 0: 8/32\n"
+          "launch 1 1 1 of 32 1 1 with 2176: 0 0 64 40 77 77\n"
+          "10\n");
   }
 }
 

@@ -96,6 +96,50 @@ TEST_CASE("a launch takes no memory, and all of it goes to the stream") {
         "captured stream 0x300\ngraph stream 0x77\n");
 }
 
+TEST_CASE("a launch encodes the tensor maps of its views, innermost dimension first") {
+  if (!has_fake_driver()) return;
+  const FakeGpu gpu;
+  Result<CudaEngine> engine = CudaEngine::create();
+  REQUIRE_MESSAGE(engine, engine.error().message);
+  const Result<LoadedProgram> program = engine->prepare(make_program(R"(
+def k<1>(f16* p, f32* q, i32 n, i32 stride):
+    x = ViewGlobal(p, shape=[2, n, 64], layout=strides(n * stride, stride, 1))
+    y = ViewGlobal(q, shape=[n])
+    s = AllocateShared(f16, shape=[16, 64], layout=memory_layout([16, 64], [16, 64], [64, 1]).swizzle(3, 3, 3))
+    t = AllocateShared(f32, shape=[32])
+    full = AllocateBarrier(arrivals=1)
+    Synchronize()
+    with single_thread():
+        ArriveExpect(full, bytes=2048 + 128)
+        CopyAsyncTensorGlobalToShared(s, x, barrier=full, offset=[1, 0:, 0:])
+        CopyAsyncTensorGlobalToShared(s, x, barrier=full, offset=[0, 0:, 0:])
+        CopyAsyncTensorGlobalToShared(t, y, barrier=full, fill_nan=true)
+    WaitBarrier(full, 0)
+)",
+                                                                     {90, true}));
+  REQUIRE_MESSAGE(program, program.error().message);
+  const auto launch = [&](std::int32_t n, std::int32_t stride, std::uint64_t address) {
+    return engine->launch(*program, 0, {0, 1, isa::Scalar::i32(n), isa::Scalar::i32(stride)},
+                          {address, 0x4000}, {}, nullptr);
+  };
+  const Status done = launch(10, 72, 0x1000);
+  REQUIRE_MESSAGE(done, done.error().message);
+  CHECK(gpu.take_log() ==
+        "map type 6 at 0x1000 swizzle 3 fill 0 promotion 2: 64/2/64 10/144/16 2/1440/1\n"
+        "map type 7 at 0x4000 swizzle 0 fill 1 promotion 2: 10/4/32\n"
+        "launch k_kernel 1,1,1 x 32,1,1 shared 2176 stream (nil)\n");
+  const auto refused = [&](std::int32_t n, std::int32_t stride, std::uint64_t address) {
+    const Status put = launch(n, stride, address);
+    REQUIRE_FALSE(put);
+    CHECK(put.error().kind == ErrorKind::program);
+    return put.error().message;
+  };
+  CHECK(contains(refused(10, 36, 0x1000), "no tensor map of `x` of `k`: stride 1 is 72 bytes"));
+  CHECK(contains(refused(0, 72, 0x1000), "extent 1 is 0"));
+  CHECK(contains(refused(10, 72, 0x1008), "begins at address 0x1008"));
+  CHECK(gpu.take_log() == "");
+}
+
 TEST_CASE("work that fails ends its capture, and its error is reported") {
   if (!has_fake_driver()) return;
   const FakeGpu gpu;

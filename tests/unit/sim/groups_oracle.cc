@@ -1,4 +1,3 @@
-// More than 400 lines: the explorer of all orders, with the programs that it explores.
 #include "tests/unit/sim/groups_oracle.h"
 
 #include <algorithm>
@@ -13,37 +12,10 @@ namespace {
 using Kind = GroupOp::Kind;
 
 constexpr int threads_of_group = 3;
-constexpr std::array<int, threads_of_group> weights{1, 1, 30};
+/// How many threads each of the three stands for, in a warp and in a warp group.
+constexpr std::array<int, threads_of_group> of_warp{1, 1, 30}, of_warp_group{1, 31, 96};
 constexpr int rows = 2;
 constexpr std::size_t most_states = 400000;
-
-std::string text_of(const GroupOp& op, const std::string& pad, int number) {
-  const std::string row = std::to_string(op.object);
-  const std::array<std::string, 4> parity{"0", "1", "k % 2", "(k + 1) % 2"};
-  const std::string loaded = pad + "x" + std::to_string(number) + " = ";
-  switch (op.kind) {
-    case Kind::write:
-      return pad + "StoreShared(mine, s, offset=[" + row + ", 0:])\n";
-    case Kind::read:
-      return loaded + "LoadShared(s, layout=spatial(32), offset=[" + row + ", 0:])\n";
-    case Kind::read_next:
-      return loaded + "LoadShared(s, layout=spatial(32), offset=[" + row + ", 1:])\n";
-    case Kind::arrive:
-      return pad + "Arrive(b" + row + ")\n";
-    case Kind::arrive_elected:
-      return pad + "with single_thread():\n" + pad + "    Arrive(b" + row + ")\n";
-    case Kind::wait:
-      return pad + "WaitBarrier(b" + row +
-             ", parity=" + parity[static_cast<std::size_t>(op.parity)] + ")\n";
-    case Kind::synchronize:
-      return pad + "Synchronize()\n";
-    case Kind::named_sync:
-      return pad + "SyncNamedBarrier(1, warps=2)\n";
-    case Kind::named_arrive:
-      return pad + "ArriveNamedBarrier(1, warps=2)\n";
-  }
-  return "";
-}
 
 /// A step of one thread, with loops unrolled.
 struct Step {
@@ -64,6 +36,8 @@ struct State {
   std::vector<int> at;  ///< twice the step
   std::vector<Barrier> barriers;
   std::vector<int> waits_for;  ///< phase of the named barrier that each thread waits for
+  /// By row: the elements, as bits, that were stored and not fenced since.
+  std::array<int, rows> unfenced{};
 
   [[nodiscard]] std::string key() const {
     std::string key;
@@ -73,6 +47,7 @@ struct State {
       key.push_back(static_cast<char>(each.phase));
     }
     for (const int each : waits_for) key.push_back(static_cast<char>(each));
+    for (const int each : unfenced) key.push_back(static_cast<char>(each));
     return key;
   }
 };
@@ -85,7 +60,8 @@ struct Seen {
 
 class Explorer {
  public:
-  explicit Explorer(const GroupProgram& program) : program_(program) {
+  explicit Explorer(const GroupProgram& program)
+      : program_(program), weights_(program.multiplies ? of_warp_group : of_warp) {
     std::vector<std::vector<int>> lines;
     static_cast<void>(program.text(lines));
     for (std::size_t g = 0; g < program.groups.size(); ++g) {
@@ -109,7 +85,8 @@ class Explorer {
     first.at.assign(seen_.size(), 0);
     first.waits_for.assign(seen_.size(), 0);
     for (const int count : program_.arrivals) first.barriers.push_back({count, count, 0});
-    first.barriers.push_back({64, 64, 0});  // the named barrier
+    const int both = 2 * (weights_[0] + weights_[1] + weights_[2]);
+    first.barriers.push_back({both, both, 0});  // the named barrier
     std::vector<State> open{first};
     std::unordered_set<std::string> known{first.key()};
     while (!open.empty()) {
@@ -164,13 +141,28 @@ class Explorer {
   bool advance(State& state, std::size_t thread) {
     const Step& step = next_of(state, thread);
     const int lane = static_cast<int>(thread % threads_of_group);
-    const int weight = weights[static_cast<std::size_t>(lane)];
+    const int weight = weights_[static_cast<std::size_t>(lane)];
     Barrier& named = state.barriers.back();
     int& at = state.at[thread];
     switch (step.kind) {
       case Kind::write:
+        state.unfenced[static_cast<std::size_t>(step.object)] |= 1 << lane;
+        break;
+      case Kind::fence:
+        state.unfenced.fill(0);
+        break;
+      case Kind::product:
+        if (state.unfenced[static_cast<std::size_t>(step.object)] != 0) {
+          verdict_.fences.insert(step.line);
+        }
+        break;
+      case Kind::use_sum:
+        if (!in_flight(state, thread).empty()) verdict_.races.insert(step.line);
+        break;
       case Kind::read:
       case Kind::read_next:
+      case Kind::read_all:
+      case Kind::product_wait:
         break;
       case Kind::arrive:
         arrive(state, thread, state.barriers[static_cast<std::size_t>(step.object)], weight);
@@ -215,39 +207,68 @@ class Explorer {
   }
 
   struct Touch {
-    bool touches = false, writes = false;
-    int row = 0, element = 0;
+    int elements = 0;  ///< elements of threads 0, 1 and the others, as bits
+    bool writes = false;
+    int row = 0;
   };
-  /// Elements are those of threads 0, 1 and the others.
   [[nodiscard]] Touch touch(const State& state, std::size_t thread) const {
     if (ended(state, thread)) return {};
     const Step& step = next_of(state, thread);
     const int lane = static_cast<int>(thread % threads_of_group);
+    constexpr int all = (1 << threads_of_group) - 1;
     switch (step.kind) {
       case Kind::write:
-        return {true, true, step.object, lane};
+        return {1 << lane, true, step.object};
       case Kind::read:
-        return {true, false, step.object, lane};
+        return {1 << lane, false, step.object};
       case Kind::read_next:
-        return {true, false, step.object, std::min(lane + 1, threads_of_group - 1)};
+        return {1 << std::min(lane + 1, threads_of_group - 1), false, step.object};
+      case Kind::read_all:  // no thread of another warp reads what thread 0 stored
+        return {lane == 2 ? all - 1 : all, false, step.object};
+      case Kind::product:
+        return {all, false, step.object};
       default:
         return {};
     }
+  }
+
+  /// The products that a thread has begun and not waited for.
+  [[nodiscard]] std::vector<const Step*> in_flight(const State& state, std::size_t thread) const {
+    std::vector<const Step*> found;
+    for (std::size_t i = 0; i < step_of(state, thread); ++i) {
+      const Step& step = steps_of(thread)[i];
+      if (step.kind == Kind::product) found.push_back(&step);
+      if (step.kind == Kind::product_wait) found.clear();
+    }
+    if (program_.multiplies && ended(state, thread)) found.clear();  // a wait follows the loop
+    return found;
   }
 
   /// Two threads are about to touch an element, and one of them writes it.
   void look_for_races(const State& state) {
     for (std::size_t a = 0; a < seen_.size(); ++a) {
       const Touch first = touch(state, a);
-      if (!first.touches) continue;
+      if (first.elements == 0) continue;
+      if (first.writes) look_for_products(state, a, first.row);
       for (std::size_t b = a + 1; b < seen_.size(); ++b) {
         const Touch second = touch(state, b);
-        if (!second.touches || first.row != second.row || first.element != second.element ||
+        if ((first.elements & second.elements) == 0 || first.row != second.row ||
             (!first.writes && !second.writes)) {
           continue;
         }
         verdict_.races.insert(next_of(state, a).line);
         verdict_.races.insert(next_of(state, b).line);
+      }
+    }
+  }
+
+  /// A thread is about to write what a product in flight reads.
+  void look_for_products(const State& state, std::size_t writer, int row) {
+    for (std::size_t thread = 0; thread < seen_.size(); ++thread) {
+      for (const Step* product : in_flight(state, thread)) {
+        if (product->object != row) continue;
+        verdict_.races.insert(next_of(state, writer).line);
+        verdict_.races.insert(product->line);
       }
     }
   }
@@ -277,129 +298,13 @@ class Explorer {
   }
 
   const GroupProgram& program_;
+  const std::array<int, threads_of_group>& weights_;
   std::vector<std::vector<Step>> steps_;  // by group
   std::vector<std::vector<Seen>> seen_;   // by thread, by step
   OracleVerdict verdict_;
 };
 
-int draw(std::mt19937_64& random, int below) {
-  return static_cast<int>(random() % static_cast<std::uint64_t>(below));
-}
-
-GroupOp random_op(std::mt19937_64& random, int barriers) {
-  GroupOp op;
-  op.kind = static_cast<Kind>(draw(random, 9));
-  const bool is_access =
-      op.kind == Kind::write || op.kind == Kind::read || op.kind == Kind::read_next;
-  op.object = draw(random, is_access ? rows : barriers);
-  if (op.kind == Kind::synchronize || op.kind == Kind::named_sync ||
-      op.kind == Kind::named_arrive) {
-    op.object = 0;
-  }
-  if (op.kind == Kind::wait) op.parity = draw(random, 4);
-  return op;
-}
-
-/// A producer and a consumer with a barrier in each direction.
-GroupProgram handshake(std::mt19937_64& random) {
-  GroupProgram program;
-  program.iterations = 1 + draw(random, 2);
-  const bool full_by_one = draw(random, 2) == 0, empty_by_one = draw(random, 2) == 0;
-  program.arrivals = {full_by_one ? 1 : 32, empty_by_one ? 1 : 32};
-  const auto arrive = [](std::vector<GroupOp>& ops, int barrier, bool by_one) {
-    if (by_one) ops.push_back({Kind::synchronize, 0, 0});
-    ops.push_back({by_one ? Kind::arrive_elected : Kind::arrive, barrier, 0});
-  };
-  std::vector<GroupOp> producer, consumer;
-  producer.push_back({Kind::wait, 1, 3});
-  producer.push_back({Kind::write, 0, 0});
-  if (draw(random, 3) == 0) producer.push_back({Kind::write, 1, 0});
-  arrive(producer, 0, full_by_one);
-  consumer.push_back({Kind::wait, 0, 2});
-  consumer.push_back({draw(random, 2) == 0 ? Kind::read : Kind::read_next, 0, 0});
-  arrive(consumer, 1, empty_by_one);
-  program.groups = {producer, consumer};
-  return program;
-}
-
-/// Two groups that take turns by a named barrier, or use rows of their own.
-GroupProgram turns(std::mt19937_64& random) {
-  GroupProgram program;
-  program.iterations = 1 + draw(random, 2);
-  program.arrivals = {32, 1};
-  program.groups = {{{Kind::write, 0, 0}, {Kind::named_sync, 0, 0}, {Kind::read_next, 1, 0}},
-                    {{Kind::write, 1, 0}, {Kind::named_sync, 0, 0}, {Kind::read, 0, 0}}};
-  if (program.iterations == 2) {
-    for (auto& ops : program.groups) ops.push_back({Kind::named_sync, 0, 0});
-  }
-  return program;
-}
-
-void change(GroupProgram& program, std::mt19937_64& random) {
-  auto& ops = program.groups[static_cast<std::size_t>(draw(random, 2))];
-  const auto at = static_cast<std::size_t>(draw(random, static_cast<int>(ops.size()) + 1));
-  const int barriers = static_cast<int>(program.arrivals.size());
-  switch (draw(random, 6)) {
-    case 0:
-      if (at < ops.size() && ops.size() > 1)
-        ops.erase(ops.begin() + static_cast<std::ptrdiff_t>(at));
-      break;
-    case 1:
-      if (ops.size() < 6) {
-        ops.insert(ops.begin() + static_cast<std::ptrdiff_t>(at), random_op(random, barriers));
-      }
-      break;
-    case 2:
-      if (at < ops.size()) ops[at] = random_op(random, barriers);
-      break;
-    case 3:
-      if (at + 1 < ops.size()) std::swap(ops[at], ops[at + 1]);
-      break;
-    case 4:
-      program.arrivals[static_cast<std::size_t>(draw(random, barriers))] =
-          std::array{1, 2, 32, 33, 64}[static_cast<std::size_t>(draw(random, 5))];
-      break;
-    default:
-      if (at < ops.size() && ops[at].kind == Kind::wait) ops[at].parity = draw(random, 4);
-      break;
-  }
-}
-
 }  // namespace
-
-std::string GroupProgram::text(std::vector<std::vector<int>>& lines) const {
-  std::string text =
-      "def f<1>(i32* y_ptr):\n"
-      "    s = AllocateShared(i32, shape=[2, 64])\n";
-  for (std::size_t i = 0; i < arrivals.size(); ++i) {
-    text += "    b" + std::to_string(i) +
-            " = AllocateBarrier(arrivals=" + std::to_string(arrivals[i]) + ")\n";
-  }
-  text +=
-      "    StoreShared(AllocateRegister(i32, layout=replicated(2).local(2, 2).spatial(1, 32), "
-      "init=0), s)\n"
-      "    Synchronize()\n";
-  int number = 0;
-  lines.assign(groups.size(), {});
-  for (std::size_t g = 0; g < groups.size(); ++g) {
-    text += "    with warps(" + std::to_string(g) + ", " + std::to_string(g + 1) + "):\n";
-    text += "        mine = AllocateRegister(i32, layout=spatial(32), init=" + std::to_string(g) +
-            ")\n";
-    text += "        for k in range(" + std::to_string(iterations) + "):\n";
-    for (const GroupOp& op : groups[g]) {
-      const auto before = static_cast<int>(std::count(text.begin(), text.end(), '\n'));
-      text += text_of(op, "            ", number++);
-      lines[g].push_back(before + (op.kind == Kind::arrive_elected ? 2 : 1));
-    }
-  }
-  return text;
-}
-
-GroupProgram random_group_program(std::mt19937_64& random) {
-  GroupProgram program = draw(random, 3) == 0 ? turns(random) : handshake(random);
-  for (int changes = draw(random, 4); changes > 0; --changes) change(program, random);
-  return program;
-}
 
 OracleVerdict explore(const GroupProgram& program) { return Explorer(program).run(); }
 

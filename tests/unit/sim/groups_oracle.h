@@ -1,8 +1,11 @@
 // Small random programs of groups of warps and barriers, and an oracle that knows only the rules of
 // the hardware: it explores every interleaving of their threads.
 //
-// A group is a warp. Three threads stand for it: thread 0, which `single_thread` elects, thread 1,
-// and all others, which run in step. The phase of a barrier has a parity and nothing else.
+// A group is a warp, or a warp group of four warps where programs multiply. Three threads stand for
+// it: thread 0, which `single_thread` elects, thread 1 or the rest of its warp, and all others,
+// which run in step. The phase of a barrier has a parity and nothing else. A product reads a row
+// from its issue by a thread to the wait of that thread, and sees of stores what a proxy fence
+// followed.
 #pragma once
 
 #include <cstdint>
@@ -22,8 +25,14 @@ struct GroupOp {
     arrive_elected,  ///< thread 0
     wait,
     synchronize,  ///< the group
-    named_sync,   ///< named barrier 1, both warps
+    named_sync,   ///< named barrier 1, both groups
     named_arrive,
+    // Where programs multiply:
+    read_all,  ///< threads read elements of one another
+    fence,
+    product,  ///< tensor cores read a row
+    product_wait,
+    use_sum,  ///< each thread reads what products add to
   };
   Kind kind = Kind::write;
   int object = 0;  ///< a row, or a barrier
@@ -35,6 +44,7 @@ struct GroupProgram {
   std::vector<int> arrivals;                 ///< arrivals of each barrier
   std::vector<std::vector<GroupOp>> groups;  ///< two: the operations of each
   int iterations = 1;                        ///< iterations that each group makes of its operations
+  bool multiplies = false;                   ///< groups are of four warps, and rows are matrices
 
   /// The text, and the line of each operation.
   [[nodiscard]] std::string text(std::vector<std::vector<int>>& lines) const;
@@ -42,14 +52,15 @@ struct GroupProgram {
 
 /// A program that is right or has a fault: a pattern with changes.
 [[nodiscard]] GroupProgram random_group_program(std::mt19937_64& random);
+[[nodiscard]] GroupProgram random_product_program(std::mt19937_64& random);
 
 /// What is wrong in some interleaving: the lines that a report may name, by what it says. Empty of
 /// a program without a fault. `complete` is false if there were too many interleavings.
 struct OracleVerdict {
-  std::set<int> races, phases, deadlocks;
+  std::set<int> races, fences, phases, deadlocks;
   bool complete = true;
   [[nodiscard]] bool is_faulty() const {
-    return !races.empty() || !phases.empty() || !deadlocks.empty();
+    return !races.empty() || !fences.empty() || !phases.empty() || !deadlocks.empty();
   }
 };
 [[nodiscard]] OracleVerdict explore(const GroupProgram& program);

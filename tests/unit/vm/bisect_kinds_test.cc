@@ -245,10 +245,12 @@ void check_bundle(const DiffCase& what, const SeedRun& run, const Engines& engin
 }
 
 /// Whether a block's records have something of an instruction: values or writes to memory. The
-/// result of an asynchronous product is there later, in the record of what reads it.
+/// result of an asynchronous product is there later, in the record of what reads it, and so is what
+/// the copy engine moves.
 template <class Inst>
 constexpr bool needs_case() {
   if (isa::is_product<Inst>() && !isa::RegisterProduct<Inst>) return false;
+  if (Inst::schema.description.by_copy_engine) return false;
   constexpr isa::ResultKind result = Inst::schema.description.result;
   bool needs = result == isa::ResultKind::register_tile || result == isa::ResultKind::scalar ||
                result == isa::ResultKind::indices;

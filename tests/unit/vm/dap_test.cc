@@ -238,6 +238,27 @@ TEST_CASE("dap: data breakpoints and memory") {
                   .as_bool());
 }
 
+TEST_CASE("dap: a scalar is watched, which has no address") {
+  Client client;
+  client.start("tests/filetests/debug/scalars.tile", R"(, "inputs": {"table": "iota"})");
+  client.body("evaluate", R"({"expression": "break 16 if b == 3", "context": "repl"})");
+  client.body("continue", R"({"threadId": 1})");
+  client.event("stopped");
+  const json::object info = client.body("dataBreakpointInfo", R"({"name": "total"})");
+  REQUIRE(info.at("dataId") == "total");
+  const json::object placed = client.body(
+      "setDataBreakpoints",
+      json::serialize(json::object{{"breakpoints", {{{"dataId", info.at("dataId")}}}}}));
+  CHECK(placed.at("breakpoints").at(0).at("verified").as_bool());
+  client.body("evaluate", R"({"expression": "delete 1", "context": "repl"})");
+  client.body("continue", R"({"threadId": 1})");
+  CHECK(client.event("stopped").at("reason") == "data breakpoint");
+  CHECK(client.body("evaluate", R"({"expression": "total", "context": "hover"})").at("result") ==
+        "1");
+  CHECK(client.body("dataBreakpointInfo", R"({"name": "total", "bytes": 4})").at("dataId") ==
+        json::value());
+}
+
 TEST_CASE("dap: a fault stops, with its report") {
   Client client;
   client.start("tests/filetests/faults/race_read.tile");

@@ -18,12 +18,13 @@ using namespace tilevm::vm::fuzz;
 
 /// Parts of the schema that no generated program has, and why.
 const std::map<std::string, std::string>& never_generated() {
-  static const std::map<std::string, std::string> parts = {
-      {"ArriveNamedBarrier", "rings meet at a named barrier by SyncNamedBarrier on both sides"},
-      {"DotAsync with a_offset", "a product takes all of the tensor that was stored for it"},
-      {"DotAsync with b_offset", "a product takes all of the tensor that was stored for it"}};
+  static const std::map<std::string, std::string> parts = {};
   return parts;
 }
+
+/// Copies by tensor maps need views with strides of multiples of 16 bytes, which the generator does
+/// not make; filetests/run/tensor_*.tile compare them on all engines.
+bool is_by_tensor_map(const std::string& part) { return part.starts_with("CopyAsyncTensor"); }
 
 }  // namespace
 
@@ -69,6 +70,7 @@ TEST_CASE("generated programs use the whole schema") {
     covered.insert(one.begin(), one.end());
   }
   for (const std::string& part : missing_of(covered, target)) {
+    if (is_by_tensor_map(part)) continue;
     if (!never_generated().contains(part)) FAIL_CHECK("no program has: ", part);
   }
   for (const auto& [part, reason] : never_generated()) {

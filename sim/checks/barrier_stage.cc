@@ -1,0 +1,21 @@
+#include "sim/checks/barrier_stage.h"
+
+#include <fmt/format.h>
+
+namespace tilevm::sim {
+
+std::optional<BarrierUseSite> find_stage(const StageAccess& access, Context& context) {
+  std::int64_t stage = 0;
+  if (access.stage && !context.evaluate(*access.stage, stage)) return std::nullopt;
+  if (stage < 0 || stage >= access.stages) {
+    context.fail(Code::out_of_bounds, access.site.span,
+                 fmt::format("`{}` names stage {} of `{}`, which has stages 0 to {}",
+                             access.site.mnemonic, stage, access.name, access.stages - 1));
+    return std::nullopt;
+  }
+  BarrierUseSite site = access.site;
+  site.object = access.first + static_cast<std::size_t>(stage);
+  return site;
+}
+
+}  // namespace tilevm::sim

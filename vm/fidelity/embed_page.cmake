@@ -1,0 +1,13 @@
+# Makes the page of fidelity part of the command: docs/results/fidelity.md becomes a string constant.
+function(tilevm_embed_fidelity)
+  set(source ${CMAKE_CURRENT_BINARY_DIR}/fidelity_page.cc)
+  set(file ${CMAKE_CURRENT_SOURCE_DIR}/docs/results/fidelity.md)
+  set_property(DIRECTORY APPEND PROPERTY CMAKE_CONFIGURE_DEPENDS ${file})
+  file(READ ${file} text)
+  set(code "#include \"vm/fidelity/page_tables.h\"\n\nnamespace tilevm::vm::fidelity {\n")
+  string(APPEND code "const std::string_view embedded_page = R\"page(${text})page\";\n")
+  string(APPEND code "}  // namespace tilevm::vm::fidelity\n")
+  file(CONFIGURE OUTPUT ${source} CONTENT "${code}" @ONLY)
+  target_sources(tilevm_vm PRIVATE ${source})
+endfunction()
+tilevm_embed_fidelity()
