@@ -1,7 +1,5 @@
 #include "backend/engine/doctor.h"
 
-#include <algorithm>
-
 #include <fmt/format.h>
 
 #include "backend/compile/kernel_cache.h"
@@ -11,7 +9,6 @@
 #include "backend/compile/toolchain.h"
 #include "backend/driver/cuda_library.h"
 #include "backend/driver/device.h"
-#include "backend/engine/reported_faults.h"
 #include "backend/host/tool_search.h"
 
 namespace tilevm::backend {
@@ -102,43 +99,6 @@ std::vector<Finding> look_at_devices(const Result<std::vector<DeviceProperties>>
   return findings;
 }
 
-/// What others reported of the ptxas inside of NVRTC, for the devices that are there.
-std::vector<Finding> look_at_ptxas(const Result<Nvrtc>& nvrtc,
-                                   const Result<std::vector<DeviceProperties>>& devices) {
-  if (!nvrtc) return {};  // its finding says why
-  const int version = nvrtc->major() * 1000 + nvrtc->minor() * 10;
-  const std::string name = cuda_version_text(version);
-  std::vector<int> architectures;
-  if (devices) {
-    for (const DeviceProperties& device : *devices) {
-      const int sm = device.sm_major * 10 + device.sm_minor;
-      if (std::ranges::find(architectures, sm) == architectures.end()) architectures.push_back(sm);
-    }
-  }
-  std::vector<Finding> findings;
-  for (const int sm : architectures) {
-    for (const ReportedFault& each : reported_faults(version, sm)) {
-      findings.push_back(
-          {Health::warn, "ptxas",
-           fmt::format("{} for sm_{}: {} ({})", name, sm, each.words, each.source),
-           each.right == 0
-               ? "no version is known to be right: compare such kernels with the simulator "
-                 "(`tilevm diff`)"
-               : fmt::format("CUDA {} is right: set TILEVM_NVRTC to its libnvrtc, or compare such "
-                             "kernels with the simulator (`tilevm diff`)",
-                             cuda_version_text(each.right))});
-    }
-  }
-  if (findings.empty()) {
-    findings.push_back({Health::ok, "ptxas",
-                        architectures.empty()
-                            ? name + ", whose reported miscompilations depend on the GPU"
-                            : name + ", without a reported miscompilation for these GPUs",
-                        ""});
-  }
-  return findings;
-}
-
 double mebibytes(std::uint64_t bytes) { return static_cast<double>(bytes) / (1 << 20); }
 
 Finding look_at_cache() {
@@ -183,7 +143,6 @@ std::vector<Finding> examine_cuda() {
                                 look_at_nvcc(nvrtc), look_at_fatbinary()};
   for (Finding& finding : look_at_ptxas(nvrtc)) findings.push_back(std::move(finding));
   for (Finding& finding : look_at_devices(devices)) findings.push_back(std::move(finding));
-  for (Finding& finding : look_at_ptxas(nvrtc, devices)) findings.push_back(std::move(finding));
   findings.push_back(look_at_cache());
   findings.push_back(try_to_compile(devices));
   return findings;

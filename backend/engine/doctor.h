@@ -12,14 +12,14 @@ enum class Health { ok, warn, missing };
 /// One thing looked at. `fix` says what to do and is empty where all is well.
 struct Finding {
   Health health = Health::ok;
-  std::string what;    ///< "driver", "NVRTC", "nvcc", "fatbinary", "GPU 0", "ptxas", "cache" ...
+  std::string what;    ///< "driver", "NVRTC", "nvcc", "fatbinary", "GPU 0", "cache", "compiling"
   std::string detail;  ///< version and path, or what was not found
   std::string fix;
 };
 
-/// Looks at the driver, NVRTC, nvcc, fatbinary, every device, reported faults of ptxas and the
-/// kernel cache, and compiles a small kernel for the first device (for sm_80 without one). Opens
-/// the libraries; takes a second at most.
+/// Looks at the driver, NVRTC, nvcc, fatbinary, every device and the kernel cache, and compiles a
+/// small kernel for the first device (for sm_80 without one). Opens the libraries; takes a second
+/// at most.
 [[nodiscard]] std::vector<Finding> examine_cuda();
 
 /// "ok", "warn" or "missing".
