@@ -61,7 +61,7 @@ got=$(bash --norc "$folder/ask.bash" "$folder/tilevm.bash" tilevm d)
 [ "$got" = 'dap debug demo diff doctor ' ] || fail "bash proposes for \`tilevm d\`: $got"
 proposed '--report --require-written --resident ' tilevm run --re
 proposed 'cuda emu sim ' tilevm run x.tile --engine ''
-proposed 'sm_80 sm_86 sm_89 ' tilevm check --target sm_8
+proposed 'sm_80 sm_86 sm_88 sm_89 ' tilevm check --target sm_8
 proposed 'always auto ' tilevm --color a
 proposed 'doctor ' tilevm --color never "do"
 proposed 'DotSparse ' tilevm isa DotSp

@@ -118,17 +118,17 @@ void let_copies_arrive(Context& context) {
 }
 
 void synchronize(std::uint32_t number, Context& context) {
+  if (!context.settings.has_parties()) begin_without_barrier(number, context);
+  complete_barrier(context);
+}
+
+void complete_barrier(Context& context) {
   if (context.settings.has_parties()) {
     context.state.parties.synchronize(context.state.group);
     if (!context.settings.checks.padding) update_unwritten(context.state.shared);
     if (context.state.group == 0) forget_history(context.state.global);
     return;
   }
-  begin_without_barrier(number, context);
-  complete_barrier(context);
-}
-
-void complete_barrier(Context& context) {
   SharedMemory& shared = context.state.shared;
   forget_history(shared.since_barrier);
   forget_history(context.state.global);

@@ -151,7 +151,9 @@ std::vector<const isa::MmaShape*> scaled_shapes_of(const isa::Target& target) {
 std::vector<const isa::MmaShape*> sparse_shapes_of(const isa::Target& target) {
   std::vector<const isa::MmaShape*> shapes;
   for (const isa::MmaShape& shape : isa::sparse_mma_shapes()) {
-    if (shape.min_sm <= target.sm) shapes.push_back(&shape);
+    // Some types have an instruction in code of a family alone.
+    const auto there = isa::sparse_mma_shapes(target, shape.a, shape.b, shape.accumulator);
+    if (shape.min_sm <= target.sm && !there.empty()) shapes.push_back(&shape);
   }
   return shapes;
 }

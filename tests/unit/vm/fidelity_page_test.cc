@@ -39,10 +39,11 @@ TEST_CASE("rows are chosen by all words, columns by the architecture") {
 
 TEST_CASE("the command shows the page's rows with their sources, and refuses words that none has") {
   Streams streams;
-  CHECK(fidelity_tables({{"Dot", "f16", "f32"}, "sm_90", false}, streams.io) == Exit::ok);
+  CHECK(fidelity_tables({{"Dot", "f16 x f16 + f32", "of warp groups"}, "sm_90", false},
+                        streams.io) == Exit::ok);
   CHECK(contains(streams.out.str(), "f16 x f16 + f32"));
-  CHECK(contains(streams.out.str(), "verified, 20,000,256"));
-  CHECK_FALSE(contains(streams.out.str(), "sm_80"));
+  CHECK(contains(streams.out.str(), "verified, 4,032,512"));
+  CHECK_FALSE(contains(streams.out.str(), "sm_100"));
   Streams none;
   CHECK(fidelity_tables({{"tcgen05", "f64"}, "", false}, none.io) == Exit::usage);
   CHECK(contains(none.err.str(), "no row has `tcgen05 f64`"));

@@ -61,7 +61,7 @@ TEST_CASE("every generated program verifies, and its text is the program") {
 TEST_CASE("generated programs use the whole schema") {
   const isa::Target target = target_named("sm_90");
   Coverage covered;
-  for (std::uint64_t seed = 0; seed < 3000; ++seed) {
+  for (std::uint64_t seed = 0; seed < 6000; ++seed) {
     const GeneratedCase generated = generate(seed, target);
     Diagnostics diagnostics;
     const auto program = isa::verify(generated.program, target, diagnostics);

@@ -99,9 +99,8 @@ struct Report {
 void add_reports(const Diagnostics& diagnostics, const SourceFile& source,
                  std::vector<Report>& reports) {
   for (const Diagnostic& diagnostic : diagnostics.sorted()) {
-    const int line = source.locate(diagnostic.span.begin).line;
-    reports.push_back(
-        {to_string(diagnostic.code), std::string(source.line(line)), diagnostic.message});
+    reports.push_back({to_string(diagnostic.code),
+                       std::string(source.line_at(diagnostic.span.begin)), diagnostic.message});
   }
 }
 
