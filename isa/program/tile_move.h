@@ -39,8 +39,8 @@ struct CopyMove {
 
 using TileMove = std::variant<RegisterMove, CopyMove>;
 
-/// Whether the threads of an instruction move a tile: it transfers, a tensor in memory is an operand
-/// of it, and the copy engine does not move it.
+/// Whether the threads of an instruction move a tile: it transfers, a tensor in memory is an
+/// operand of it, and the copy engine does not move it.
 template <class Inst>
 constexpr bool moves_tile() {
   bool found = false;

@@ -51,7 +51,7 @@ struct SyncObject {
   std::int64_t bytes = 0;      ///< bytes that came less those expected (PTX ISA, tx-count)
   std::int64_t phase = 0;      ///< number of the current phase
   Knowledge left;  ///< knowledge that all arrivals and counted copies have left, up to now
-  std::uint32_t copies = 0;  ///< copies that it counts and that have begun
+  std::uint32_t copies = 0;              ///< copies that it counts and that have begun
   std::vector<CompletePhase> completed;  ///< the last ones, the latest last
   std::vector<PhaseArrival> arrivals;    ///< arrivals at the current phase
   std::vector<PhaseWait> waits;          ///< the last one of each group
