@@ -39,7 +39,7 @@ async def test_every_feature_on_every_shipped_program(client: LanguageClient, na
     whole = types.Range(types.Position(0, 0), types.Position(len(lines), 0))
 
     line = next(i for i, one in enumerate(lines)
-                if not one.lstrip().startswith("#") and ("LoadGlobal(" in one or "CopyAsync" in one))
+                if not one.lstrip().startswith("#") and any(call in one for call in ("LoadGlobal(", "CopyAsync(", "CopyAsyncTensorGlobalToShared(")))
     bracket = lines[line].index("(")
     hover = await client.text_document_hover_async(types.HoverParams(document, types.Position(line, bracket - 2)))
     assert hover.contents.value
