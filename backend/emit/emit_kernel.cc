@@ -405,8 +405,9 @@ void KernelEmission::write(const MachineBranch& branch, const isa::IfStmt& stmt)
   out.close();
 }
 
-/// Each warp runs the part of its group and leaves out the others: no code of a group follows that
-/// of another one, whose warps may have fewer registers (setmaxnreg) when ptxas moves instructions.
+/// Each warp runs the part of its group and leaves out the others. Code of one group does not
+/// follow code of another: ptxas moves instructions, and the other group may have fewer registers
+/// (setmaxnreg).
 void KernelEmission::write(const MachineFork& machine_fork, const isa::ForkStmt& fork) {
   const std::int32_t outer = group_;
   bool is_first = true;

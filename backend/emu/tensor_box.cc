@@ -66,7 +66,7 @@ std::uint64_t TensorBox::shared_place(const std::array<std::uint64_t, 5>& at) co
   const std::uint64_t pitch = map_.swizzle_bytes == 0 ? packed : map_.swizzle_bytes;
   const std::uint64_t place = at_ + row * pitch + at[0] * map_.element_bytes;
   if (map_.swizzle_bytes == 0) return place;
-  const std::uint64_t mask = map_.swizzle_bytes / unit - 1;  // of units of 16 bytes in a row
+  const std::uint64_t mask = map_.swizzle_bytes / unit - 1;  // a row's units of 16 bytes, less one
   return place ^ ((place >> 7 & mask) << 4);
 }
 

@@ -23,6 +23,14 @@ void add(std::vector<VarId>& list, VarId var) {
 
 }  // namespace
 
+bool is_of_async_products(const Instruction& inst) {
+  const auto operands = product_operands(inst);
+  if (operands) return operands->is_asynchronous();
+  const Description& about = description(inst);
+  const bool counts_groups = has(about.sync, Sync::arrive) || has(about.sync, Sync::wait);
+  return about.category == Category::compute && counts_groups;
+}
+
 const Stmt* first_async_product(const Kernel& kernel) {
   const Stmt* first = nullptr;
   for_each_product(kernel, [&](const Stmt& stmt, const InstStmt&, const ProductOperands&) {

@@ -1,4 +1,4 @@
-// Which tiles asynchronous products of a kernel work on.
+// Asynchronous products of a kernel, and the tiles that they work on.
 #pragma once
 
 #include <vector>
@@ -6,6 +6,9 @@
 #include "isa/program/program.h"
 
 namespace tilevm::isa {
+
+/// Whether an instruction is a product that completes later, or commits or awaits groups of them.
+[[nodiscard]] bool is_of_async_products(const Instruction& inst);
 
 /// The first product of a kernel that completes later; null if it has none.
 [[nodiscard]] const Stmt* first_async_product(const Kernel& kernel);

@@ -48,8 +48,8 @@ struct Target {
 }
 
 /// Bytes of shared memory that one block may have (CUDA C++ Programming Guide, Compute
-/// Capabilities; of sm_103a, sm_107a, sm_110a and sm_121a what ptxas 13.5 allows; of sm_88, for
-/// which nothing is published, the least of its generation).
+/// Capabilities). The bytes of sm_103a, sm_107a, sm_110a and sm_121a are what ptxas 13.5 allows. No
+/// number is published for sm_88, which has the least of its generation here.
 [[nodiscard]] std::int64_t max_shared_bytes(const Target& target);
 
 /// The architecture that NVIDIA's compilers are asked for: the suffixed form of data-centre

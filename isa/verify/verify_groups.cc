@@ -11,21 +11,16 @@
 
 #include <fmt/format.h>
 
+#include "isa/analysis/async_products.h"
 #include "isa/analysis/operands.h"
 #include "isa/inst/limits.h"
 #include "isa/program/exchange.h"
+#include "isa/program/group_name.h"
 
 namespace tilevm::isa {
 namespace {
 
 constexpr std::int64_t warp_threads = 32;
-
-/// "warps 0 to 3 of the block", for messages.
-std::string name_of(const ThreadGroup& group) {
-  const std::int64_t first = group.first_warp(), last = first + group.warps() - 1;
-  if (group.elects) return fmt::format("one thread of warp {}", first);
-  return first == last ? fmt::format("warp {}", first) : fmt::format("warps {} to {}", first, last);
-}
 
 class GroupFinder {
  public:
@@ -199,10 +194,7 @@ class GroupVerifier {
 
   /// Tensor cores work for whole warp groups, which multiply, commit and wait together.
   void check_product(const InstStmt& stmt, std::int32_t at, Span span) {
-    const bool is_of_products = std::holds_alternative<DotAsync>(stmt.inst) ||
-                                std::holds_alternative<DotAsyncCommitGroup>(stmt.inst) ||
-                                std::holds_alternative<DotAsyncWaitGroup>(stmt.inst);
-    if (!is_of_products) return;
+    if (!is_of_async_products(stmt.inst)) return;
     const ThreadGroup& here = group(at);
     constexpr std::int64_t whole = warp_group_warps * warp_threads;
     if (here.first_thread % whole == 0 && here.threads % whole == 0) return;
@@ -300,8 +292,7 @@ class GroupVerifier {
     auto& diagnostic =
         error(Code::thread_count_mismatch, span,
               fmt::format("the layout of `{}` is spread over {} thread{}, but {} {} {}",
-                          kernel_.variable(var).name, own, own == 1 ? "" : "s",
-                          at == 0 ? "the block" : name_of(group(at)),
+                          kernel_.variable(var).name, own, own == 1 ? "" : "s", name_of(group(at)),
                           at != 0 && group(at).warps() > 1 && !group(at).elects ? "have" : "has",
                           wanted));
     if (wanted > own && wanted % own == 0) {

@@ -145,8 +145,8 @@ const PhaseArrival* last_arrival(const SyncObject& object) {
 }
 
 /// An arrival by threads that do not know that the phase before is complete may, in another order,
-/// count for that phase. After a wait that may be overtaken, the phases of arrivals follow from
-/// what that wait means, so it is the cause.
+/// count for that phase. A wait that may be overtaken decides the phases of the arrivals behind it:
+/// that wait is then reported as the cause.
 bool ambiguous_arrival(const BarrierUseSite& site, std::int64_t known, Context& context) {
   if (context.state.overtaken) return report_overtaken(context);
   const SyncObject& object = context.state.parties.object(site.object);

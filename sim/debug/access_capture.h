@@ -28,8 +28,8 @@ inline void append(std::vector<BitRange>& bits, std::uint64_t begin, std::uint64
   }
 }
 
-/// Calls f(element, first bit in the element, how many bits) for the elements of n bits that ranges
-/// of a stream touch.
+/// Calls f(element, first bit in the element, number of bits) for each element that ranges of a
+/// stream touch. Elements have n bits.
 template <class F>
 void for_each_element(const std::vector<BitRange>& bits, unsigned n, F&& f) {
   for (const BitRange& range : bits) {

@@ -68,14 +68,15 @@ void OutsideSearch::add(Moment moment, std::size_t number, Trail trail) {
 
 void OutsideSearch::follow_registers(Group& group) {
   Trail& first = group.trails.front().second;
-  if (!first.var.valid()) {  // what a store to memory took
+  if (!first.var.valid()) {  // a store to memory: its operand has the elements
     const isa::InstStmt* stmt = provenance_.next_instruction();
     const auto move = stmt != nullptr ? isa::tile_move(*stmt) : std::nullopt;
     const auto* store = move ? std::get_if<isa::RegisterMove>(&*move) : nullptr;
     if (store == nullptr) return;
     first.var = store->tile;
   }
-  const Moment last = provenance_.last_write(first);  // which may name the source of a View
+  // A View may share the registers of its source: `first` then becomes the tile that was written.
+  const Moment last = provenance_.last_write(first);
   if (last == 0) return;
   timeline_.go_back_to(last - 1);
   const isa::VarId var = first.var;

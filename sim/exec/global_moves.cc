@@ -38,19 +38,6 @@ bool evaluate_origin(const GlobalAccess& access, Context& context, Coordinates& 
   return true;
 }
 
-/// The origin, and where an index places the elements.
-bool evaluate_origin(const GlobalAccess& access, Context& context, TileOrigin& origin) {
-  if (!evaluate_origin(access, context, origin.begin)) return false;
-  if (access.indexed == nullptr) return true;
-  const std::size_t dim = access.indexed->tile.dim;
-  const GlobalView& view = context.state.views[access.view];
-  const IndexedTable& table = find_indexed_table(*access.indexed, *access.parts,
-                                                 tensor_of(view, dim), origin.begin, context);
-  origin.places =
-      read_index(*access.indexed, table, origin[dim], view.extents[dim], context).places;
-  return true;
-}
-
 /// The first bits of the tile's elements inside the view, ascending.
 std::vector<std::uint64_t> element_bits(const GlobalAccess& access, TileInView cursor) {
   std::vector<std::uint64_t> bits;
@@ -198,6 +185,17 @@ bool check_access(PlacedTile& placed, GlobalUse use, Context& context) {
                       find_pieces(placed, context), context);
 }
 
+/// What every store of a tile does first: it notes elements outside of the view, counts, and spares
+/// what copies in flight still read. False after a fault.
+bool begin_store(const PlacedTile& placed, Context& context) {
+  const TileInView& cursor = placed.cursor;
+  if (placed.strided.table == nullptr) note_outside(placed.access, cursor, true, context);
+  StoreCount& count = context.scratch.stores[placed.access.statement];
+  ++count.executed;
+  if (cursor.outside_view()) ++count.outside;
+  return spares_sources(placed.access, cursor, context);
+}
+
 }  // namespace
 
 void tell_observer(const GlobalFootprint& footprint, const Context& context) {
@@ -205,9 +203,21 @@ void tell_observer(const GlobalFootprint& footprint, const Context& context) {
   if (observer != nullptr) observer->global(footprint, context);
 }
 
+bool find_origin(const GlobalAccess& access, Context& context, TileOrigin& origin) {
+  if (!evaluate_origin(access, context, origin.begin)) return false;
+  if (access.indexed == nullptr) return true;
+  const std::size_t dim = access.indexed->tile.dim;
+  const GlobalView& view = context.state.views[access.view];
+  const IndexedTable& table = find_indexed_table(*access.indexed, *access.parts,
+                                                 tensor_of(view, dim), origin.begin, context);
+  origin.places =
+      read_index(*access.indexed, table, origin[dim], view.extents[dim], context).places;
+  return true;
+}
+
 bool load(const GlobalAccess& access, Context& context) {
   TileOrigin origin{};
-  if (!evaluate_origin(access, context, origin)) return false;
+  if (!find_origin(access, context, origin)) return false;
   tell_observer({&access, context.state.views[access.view], origin, GlobalUse::load}, context);
   PlacedTile placed(access, context, origin);
   TileInView& cursor = placed.cursor;
@@ -233,7 +243,7 @@ bool load(const GlobalAccess& access, Context& context) {
 
 bool load_for_copy(const GlobalAccess& access, Context& context, PendingCopy& copy) {
   TileOrigin& origin = copy.source_origin;
-  if (!evaluate_origin(access, context, origin)) return false;
+  if (!find_origin(access, context, origin)) return false;
   tell_observer({&access, context.state.views[access.view], origin, GlobalUse::copy}, context);
   PlacedTile placed(access, context, origin);
   TileInView& cursor = placed.cursor;
@@ -285,20 +295,12 @@ bool load_element(const GlobalAccess& access, Context& context, std::uint64_t& c
   return false;
 }
 
-bool find_origin(const GlobalAccess& access, Context& context, TileOrigin& origin) {
-  return evaluate_origin(access, context, origin);
-}
-
 bool store_copy(const GlobalAccess& access, const TileOrigin& origin, const CopiedTile& copied,
                 Context& context) {
   tell_observer({&access, context.state.views[access.view], origin, GlobalUse::store}, context);
   PlacedTile placed(access, context, origin);
   TileInView& cursor = placed.cursor;
-  if (placed.strided.table == nullptr) note_outside(access, cursor, true, context);
-  StoreCount& count = context.scratch.stores[access.statement];
-  ++count.executed;
-  if (cursor.outside_view()) ++count.outside;
-  if (!spares_sources(access, cursor, context)) return false;
+  if (!begin_store(placed, context)) return false;
   for (std::size_t i = 0; i < access.tile.locals && !copied.undefined.empty(); ++i) {
     const std::size_t bit = i * access.tile.bits;
     if (!cursor.locate(0, i) || isa::get_bits(copied.undefined.data(), bit, access.tile.bits) == 0)
@@ -320,16 +322,12 @@ bool store_copy(const GlobalAccess& access, const TileOrigin& origin, const Copi
 
 bool store(const GlobalAccess& access, Context& context) {
   TileOrigin origin{};
-  if (!evaluate_origin(access, context, origin)) return false;
+  if (!find_origin(access, context, origin)) return false;
   const GlobalUse use = access.combines ? GlobalUse::combine : GlobalUse::store;
   tell_observer({&access, context.state.views[access.view], origin, use}, context);
   PlacedTile placed(access, context, origin);
   TileInView& cursor = placed.cursor;
-  if (placed.strided.table == nullptr) note_outside(access, cursor, true, context);
-  StoreCount& count = context.scratch.stores[access.statement];
-  ++count.executed;
-  if (cursor.outside_view()) ++count.outside;
-  if (!spares_sources(access, cursor, context)) return false;
+  if (!begin_store(placed, context)) return false;
   if (context.settings.checks.padding && !store_padding(placed, context)) return false;
   const Tile& tile = access.tile;
   UndefinedRegisters& undefined = context.state.undefined;

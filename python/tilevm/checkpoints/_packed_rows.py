@@ -32,7 +32,8 @@ def _packed_words(words: Any, bits: int, out: Any, scratch: Any) -> None:
     for width in (8, 16, 32):
         have = width // 8 * bits
         numpy.right_shift(words, numpy.uint64(width - have), out=scratch)
-        if 2 * bits <= 8:  # what the shift leaves of other codes is none of those that are kept
+        # The shift leaves bits of other codes. In codes of at most 4 bits the mask behind removes them all.
+        if 2 * bits <= 8:
             numpy.bitwise_or(words, scratch, out=out)
             numpy.bitwise_and(out, numpy.uint64(_repeated((1 << 2 * have) - 1, 2 * width)), out=out)
         else:
