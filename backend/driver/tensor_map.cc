@@ -40,19 +40,21 @@ Result<std::vector<std::uint64_t>> encode_map(const Device& device, const MapEnc
   const std::vector<cuda::MapExtent> extents(encoding.extents.begin(), encoding.extents.end());
   std::vector<cuda::MapExtent> strides(encoding.strides.begin(), encoding.strides.end());
   strides.push_back(0);  // the driver reads none of a map of rank 1, but wants an address
-  const cuda::Code code = api.tensor_map_encode_tiled(
-      &map, encoding.type, static_cast<unsigned>(encoding.extents.size()),
-      reinterpret_cast<void*>(static_cast<std::uintptr_t>(encoding.address)), extents.data(),
-      strides.data(), encoding.box.data(), steps.data(), cuda::map_interleave_none,
-      swizzle_of(encoding.swizzle_bytes), cuda::map_promotion_l2_128,
-      encoding.fill_nan ? cuda::map_fill_nan : cuda::map_fill_zeros);
-  if (code != cuda::success) {
+  const Status made = device.with_current([&]() -> Status {
+    const cuda::Code code = api.tensor_map_encode_tiled(
+        &map, encoding.type, static_cast<unsigned>(encoding.extents.size()),
+        reinterpret_cast<void*>(static_cast<std::uintptr_t>(encoding.address)), extents.data(),
+        strides.data(), encoding.box.data(), steps.data(), cuda::map_interleave_none,
+        swizzle_of(encoding.swizzle_bytes), cuda::map_promotion_l2_128,
+        encoding.fill_nan ? cuda::map_fill_nan : cuda::map_fill_zeros);
+    if (code == cuda::success) return Done{};
     return Error{
         ErrorKind::program,
         fmt::format("the driver refuses a tensor map (cuTensorMapEncodeTiled: {}): rank "
                     "{}, innermost extent {}, address {:#x}",
                     code, encoding.extents.size(), encoding.extents.front(), encoding.address)};
-  }
+  });
+  if (!made) return made.error();
   return std::vector<std::uint64_t>(std::begin(map.words), std::end(map.words));
 }
 

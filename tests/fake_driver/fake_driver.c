@@ -117,11 +117,14 @@ EXPORT int cuCtxGetDevice(int* device) {
   (void)device;
   return invalid_context;
 }
+static __thread int current_contexts = 0;
 EXPORT int cuCtxPushCurrent_v2(void* context) {
   (void)context;
+  ++current_contexts;
   return success;
 }
 EXPORT int cuCtxPopCurrent_v2(void** context) {
+  --current_contexts;
   *context = (void*)0x100;
   return success;
 }
@@ -211,11 +214,13 @@ static unsigned map_element(int type) {
   static const unsigned bytes[] = {1, 2, 4, 4, 8, 8, 2, 4, 8, 2, 4, 4, 4};
   return type >= 0 && (size_t)type < sizeof bytes / sizeof *bytes ? bytes[type] : 0;
 }
-/// Refuses what a driver refuses on an H100; the map begins with the address and the extents.
+/// Refuses what a driver refuses on an H100, and a thread without a current context; the map begins
+/// with the address and the extents.
 EXPORT int cuTensorMapEncodeTiled(void* map, int type, unsigned rank, void* tensor,
                                   const uint64_t* extents, const uint64_t* strides,
                                   const unsigned* box, const unsigned* steps, int interleave,
                                   int swizzle, int promotion, int fill) {
+  if (current_contexts == 0) return invalid_context;
   const unsigned bytes = map_element(type), span = swizzle == 0 ? ~0u : 16u << swizzle;
   int refused = (uintptr_t)map % 64 != 0 || bytes == 0 || rank < 1 || rank > 5 ||
                 (uintptr_t)tensor % 16 != 0 || interleave != 0 || swizzle < 0 || swizzle > 3 ||
