@@ -56,10 +56,29 @@ bool meet(const std::vector<Interval>& a, const std::vector<Interval>& b) {
 
 AccessType type_of(const GroupGlobalAccess& access) { return sim::type_of(access.footprint); }
 
+bool is_by_async_proxy(const GroupGlobalAccess& access) {
+  return access.segment.party.chain != 0 && access.segment.party.proxy == isa::Proxy::async;
+}
+
+/// Whether a new access sees what an earlier one wrote only after a proxy fence.
+bool needs_fence(const GroupGlobalAccess& earlier, const GroupGlobalAccess& now) {
+  return is_by_async_proxy(now) && !is_by_async_proxy(earlier) &&
+         type_of(earlier).kind != AccessKind::read;
+}
+
+/// Whether all threads of the current group know an earlier access, and what a new one needs of it.
+bool is_before_as_a_whole(const GroupGlobalAccess& earlier, const GroupGlobalAccess& now,
+                          const Context& context) {
+  const Knowledge& common = context.state.parties.group(context.state.group).common;
+  return common.seen.is_after(earlier.segment) &&
+         (!needs_fence(earlier, now) || common.fenced.is_after(earlier.segment));
+}
+
 /// Two threads of two accesses that nothing orders, at one granule.
 struct GlobalClash {
   std::uint32_t earlier_thread = 0, thread = 0;
   std::uint64_t granule = 0;
+  bool lacks_fence = false;  ///< they are in order, but a proxy fence is missing
 };
 
 std::optional<GlobalClash> find_global_clash(const GroupGlobalAccess& earlier,
@@ -72,6 +91,7 @@ std::optional<GlobalClash> find_global_clash(const GroupGlobalAccess& earlier,
       }));
   const GroupOrder& parties = context.state.parties;
   const bool is_copy = now.segment.party.chain != 0;
+  const bool fenced = needs_fence(earlier, now);
   std::optional<GlobalClash> found;
   static_cast<void>(
       for_each_granule(now, context, [&](std::uint32_t thread, std::uint64_t granule) {
@@ -87,9 +107,11 @@ std::optional<GlobalClash> find_global_clash(const GroupGlobalAccess& earlier,
                             std::ranges::find(at->second, self) != at->second.end();
         if (is_own) return true;
         for (const std::uint32_t other : at->second) {
-          if (parties.is_before({earlier.segment, other, false}, context.state.group, self))
+          const OrderedAccess access{earlier.segment, other, fenced};
+          const bool is_before = parties.is_before(access, context.state.group, self);
+          if (is_before && (!fenced || parties.is_fenced(access, context.state.group, self)))
             continue;
-          found = GlobalClash{other, thread, granule};
+          found = GlobalClash{other, thread, granule, is_before};
           return false;
         }
         return true;
@@ -116,11 +138,25 @@ bool report_global(const GroupGlobalAccess& earlier, const GroupGlobalAccess& no
     if (group.threads.count == 1) return group.name;
     return fmt::format("thread {} of {}", thread - group.threads.first, group.name);
   };
+  const std::string element = element_text(access.view_name, first),
+                    now_who = who(now, clash.thread), now_verb(verb(type_of(now).kind)),
+                    earlier_who = who(earlier, clash.earlier_thread),
+                    earlier_verb(past_verb(type_of(earlier).kind));
+  if (clash.lacks_fence) {
+    context.fail(
+        Code::proxy_not_fenced, access.span,
+        fmt::format("`{}` may not see {}: {} {} what {} {} by the generic proxy, with no "
+                    "`FenceProxy` in between",
+                    access.mnemonic, element, now_who, now_verb, earlier_who, earlier_verb));
+    add_note(context.fault->diagnostic, "the other access is here", earlier.footprint.access->span);
+    add_note(context.fault->diagnostic,
+             "insert `FenceProxy()` after the store, by the threads that stored, before they "
+             "synchronize with the thread that begins the asynchronous access");
+    return false;
+  }
   context.fail(Code::race, access.span,
                fmt::format("`{}` races for {}: {} {} what {} {}, and nothing orders the two",
-                           access.mnemonic, element_text(access.view_name, first),
-                           who(now, clash.thread), verb(type_of(now).kind),
-                           who(earlier, clash.earlier_thread), past_verb(type_of(earlier).kind)));
+                           access.mnemonic, element, now_who, now_verb, earlier_who, earlier_verb));
   context.fault->thread = static_cast<std::int64_t>(clash.thread);
   add_note(context.fault->diagnostic, "the other access is here", earlier.footprint.access->span);
   add_note(
@@ -133,15 +169,19 @@ bool report_global(const GroupGlobalAccess& earlier, const GroupGlobalAccess& no
   return false;
 }
 
-/// Drops accesses that every group that runs knows.
-void prune_global(BlockState& state) {
+/// Drops accesses that every group that runs knows, and has fenced where a copy may need it.
+void prune_global(Context& context) {
+  BlockState& state = context.state;
   auto& accesses = state.global_accesses;
   if (accesses.size() < std::max(state.global_to_prune, enough_global_accesses)) return;
   std::erase_if(accesses, [&](const GroupGlobalAccess& access) {
+    const bool to_fence = context.settings.groups->has_tensor_copies &&
+                          type_of(access).kind != AccessKind::read && !is_by_async_proxy(access);
     for (std::size_t g = 0; g < state.groups.size(); ++g) {
       if (state.groups[g].status == GroupState::Status::absent) continue;
       const auto& mine = state.parties.group(static_cast<std::uint16_t>(g));
       if (!mine.common.seen.is_after(access.segment)) return false;
+      if (to_fence && !mine.common.fenced.is_after(access.segment)) return false;
     }
     return true;
   });
@@ -162,8 +202,7 @@ bool check_group_global(const GlobalFootprint& footprint, const TouchedIntervals
   const AccessType type = type_of(now);
   for (const GroupGlobalAccess& earlier : state.global_accesses) {
     if (earlier.footprint.view.buffer != footprint.view.buffer ||
-        !conflict(type, type_of(earlier)) ||
-        state.parties.group(state.group).common.seen.is_after(earlier.segment) ||
+        !conflict(type, type_of(earlier)) || is_before_as_a_whole(earlier, now, context) ||
         !meet(earlier.bits, now.bits)) {
       continue;
     }
@@ -172,7 +211,7 @@ bool check_group_global(const GlobalFootprint& footprint, const TouchedIntervals
     }
   }
   state.global_accesses.push_back(std::move(now));
-  prune_global(state);
+  prune_global(context);
   return true;
 }
 

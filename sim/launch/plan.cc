@@ -16,6 +16,7 @@
 #include "isa/analysis/warp_groups.h"
 #include "isa/inst/limits.h"
 #include "isa/program/group_name.h"
+#include "isa/rules/tensor_map.h"
 #include "isa/type/bits.h"
 #include "sim/exec/semantics.h"
 #include "sim/flight/async_product.h"
@@ -80,6 +81,10 @@ GroupsPlan plan_groups(const isa::Kernel& kernel, const isa::KernelInfo& info) {
   GroupsPlan plan;
   plan.active = isa::tells_warps_apart(kernel);
   if (!plan.active) return plan;
+  isa::for_each_statement(kernel.body, [&](const isa::Stmt& stmt) {
+    const auto* inst = std::get_if<isa::InstStmt>(&stmt.node);
+    if (inst != nullptr && isa::tensor_copy(inst->inst)) plan.has_tensor_copies = true;
+  });
   for (const isa::ThreadGroup& group : info.groups) {
     plan.groups.push_back({{static_cast<std::uint32_t>(group.first_thread),
                             static_cast<std::uint32_t>(group.threads)},

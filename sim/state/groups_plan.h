@@ -42,7 +42,9 @@ struct GroupsPlan {
   bool active = false;
   std::vector<PlannedGroup> groups;
   std::vector<PlannedObject> objects;  ///< stages of memory barriers, then 16 named barriers
-  std::size_t first_named = 0;         ///< where those begin
+  std::size_t first_named = 0;         ///< where the named barriers begin
+  /// Whether copies by tensor maps touch global memory, which they do by the async proxy.
+  bool has_tensor_copies = false;
 
   [[nodiscard]] std::vector<ThreadRange> threads() const {
     std::vector<ThreadRange> ranges;
