@@ -8,6 +8,7 @@
 #include <optional>
 #include <utility>
 
+#include "isa/analysis/special_functions.h"
 #include "isa/dot/dot.h"
 #include "isa/layout/shape.h"
 #include "isa/program/tile_move.h"
@@ -494,10 +495,20 @@ MmaCount count_mma(const isa::VerifiedProgram& program, int kernel, const isa::I
   if (plan == nullptr || plan->shape == nullptr) return {};
   const isa::MmaShape& shape = *plan->shape;
   const std::string c = to_string(shape.accumulator);
-  const auto warps = static_cast<std::uint64_t>(program.info(kernel).num_threads / shape.threads());
+  const auto warps =
+      static_cast<std::uint64_t>(program.info(kernel).threads_at(stmt.id) / shape.threads());
   return {
       fmt::format("{} {}.{}.{}.{}", shape.label(), c, to_string(shape.a), to_string(shape.b), c),
       isa::count_instructions(*plan) * warps};
+}
+
+std::uint64_t count_special_functions(const isa::VerifiedProgram& program, int kernel,
+                                      const isa::InstStmt& stmt) {
+  if (!isa::is_special_function(stmt.inst)) return 0;
+  const isa::Variable& result = program.kernel(kernel).variable(stmt.results.front());
+  const auto& layout = std::get_if<isa::RegisterType>(&result.type)->layout;
+  const std::int64_t threads = program.info(kernel).threads_at(stmt.id);
+  return static_cast<std::uint64_t>((threads + warp_size - 1) / warp_size * layout.num_locals());
 }
 
 }  // namespace tilevm::sim

@@ -395,6 +395,46 @@ TEST_CASE("every warp executes the instructions of a Dot, replicas too") {
   CHECK(dot.mma_instructions == 3 * 5 * 2 * 2);  // blocks, iterations, warps, tiles of m
 }
 
+TEST_CASE(
+    "a warp executes an instruction of the special function unit for each element of a thread") {
+  const auto program = load(
+      "def f<1>(f16* x_ptr, f16* y_ptr):\n"
+      "    x = LoadGlobal(ViewGlobal(x_ptr, shape=[512]), layout=spatial(64).local(8))\n"
+      "    StoreGlobal(TanhApprox(x), ViewGlobal(y_ptr, shape=[512]))\n");
+  const auto counters = count_run(program, 1024);
+  CHECK(statement(counters, program, "TanhApprox(").special_functions == 2 * 8);
+  CHECK(statement(counters, program, "LoadGlobal(").special_functions == 0);
+}
+
+TEST_CASE("a product of a group of warps is counted for the group's threads") {
+  const auto program = load(
+      "const A: layout = memory_layout([1, 64, 64], [1, 64, 1, 64], [4096, 64, 4096, 1])"
+      ".swizzle(3, 3, 3)\n"
+      "const B: layout = memory_layout([1, 64, 64], [1, 1, 64, 64], [4096, 4096, 1, 64])"
+      ".swizzle(3, 3, 3)\n"
+      "const C: layout = spatial(4, 1).local(1, 8).local(2, 1).spatial(8, 4).local(1, 2)\n"
+      "def f<1>(f16* x_ptr, f32* y_ptr):\n"
+      "    a = AllocateShared(f16, shape=[1, 64, 64], layout=A)\n"
+      "    b = AllocateShared(f16, shape=[1, 64, 64], layout=B)\n"
+      "    CopyAsync(a, ViewGlobal(x_ptr, shape=[1, 64, 64]))\n"
+      "    CopyAsync(b, ViewGlobal(x_ptr, shape=[1, 64, 64]))\n"
+      "    CopyAsyncCommitGroup()\n"
+      "    CopyAsyncWaitGroup(0)\n"
+      "    Synchronize()\n"
+      "    with warps(4, 8):\n"
+      "        c = AllocateRegister(f32, layout=C, init=0.0)\n"
+      "        DotAsync(a, b, c, out=c)\n"
+      "        DotAsyncCommitGroup()\n"
+      "        DotAsyncWaitGroup(0)\n"
+      "        StoreGlobal(c, ViewGlobal(y_ptr, shape=[64, 64]))\n"
+      "    with warps(0, 4):\n"
+      "        t = AllocateRegister(f32, layout=spatial(128), init=0.0)\n");
+  const auto counters = count_run(program, 8192);
+  const auto& dot = statement(counters, program, "DotAsync(");
+  CHECK(dot.mma == "wgmma.m64n64k16 f32.f16.f16.f32");
+  CHECK(dot.mma_instructions == 4);  // steps of k
+}
+
 TEST_CASE("faults are the same whether or not accesses are counted") {
   for (const char* offset : {"1 / (b - 1)", "b * 100000"}) {
     const auto program = load(
