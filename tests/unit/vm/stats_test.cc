@@ -59,7 +59,7 @@ TEST_CASE("instructions of the special function unit have a table, and a sum in 
       "    StoreGlobal(Ex2Approx(x), ViewGlobal(y_ptr, shape=[128]))\n";
   Streams streams(text_of_program);
   CHECK(run(counting("-"), streams.io) == Exit::ok);
-  CHECK(contains(streams.err.str(), "Ex2Approx            3:17         1             4\n"));
+  CHECK(contains(streams.err.str(), "  Ex2Approx              3:17         1             4\n"));
 }
 
 TEST_CASE("a table without atomic stores has no column for them") {
