@@ -122,12 +122,12 @@ void explain_arrivals(const SyncObject& object, Context& context) {
 bool too_many_arrivals(const BarrierUseSite& site, std::uint32_t threads, Context& context) {
   if (context.state.overtaken) return report_overtaken(context);
   const SyncObject& object = context.state.parties.object(site.object);
-  context.fail(
-      Code::barrier_phase, site.span,
-      fmt::format("`{}` by {} threads of {}, but phase {} of {} takes {} more of {} arrival{}",
-                  site.mnemonic, threads, group_name(context, context.state.group), object.phase,
-                  planned(context, site.object).name, object.pending, object.expected,
-                  object.expected == 1 ? "" : "s"));
+  const std::string group{group_name(context, context.state.group)};
+  const std::string who = threads == 1 ? group : fmt::format("{} threads of {}", threads, group);
+  context.fail(Code::barrier_phase, site.span,
+               fmt::format("`{}` by {}, but phase {} of {} takes {} more of {} arrival{}",
+                           site.mnemonic, who, object.phase, planned(context, site.object).name,
+                           object.pending, object.expected, object.expected == 1 ? "" : "s"));
   explain_arrivals(object, context);
   add_note(
       context.fault->diagnostic,
