@@ -17,6 +17,7 @@
 #include "sim/counting/copy_requests.h"
 #include "sim/counting/exchange_meter.h"
 #include "sim/counting/metered_access.h"
+#include "sim/counting/tensor_copy_meter.h"
 #include "sim/counting/warp_access.h"
 
 namespace tilevm::sim {
@@ -329,10 +330,11 @@ const AccessCounts& MeterCache::keep(const Key& key, const AccessCounts& counts)
 
 Meter make_meter(const isa::VerifiedProgram& program, int kernel, const isa::InstStmt& stmt,
                  SharedTables& tables, const RegisterFile& registers, std::size_t id) {
-  if (const auto scalar =
-          count_scalar_load(program.kernel(kernel), stmt, program.info(kernel).num_threads)) {
+  const std::int64_t threads = program.info(kernel).threads_at(stmt.id);
+  if (const auto scalar = count_scalar_load(program.kernel(kernel), stmt, threads)) {
     return [counts = *scalar](const BlockState&, MeterCache&, AccessCounts& sum) { sum += counts; };
   }
+  if (auto boxes = make_tensor_copy_meter(program, kernel, stmt)) return *std::move(boxes);
   std::optional<MeteredAccess> access =
       find_access(program, kernel, stmt, tables, &registers, static_cast<std::int64_t>(id));
   Meter moves = access ? make(std::move(*access)) : Meter{};

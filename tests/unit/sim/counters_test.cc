@@ -435,6 +435,30 @@ TEST_CASE("a product of a group of warps is counted for the group's threads") {
   CHECK(dot.mma_instructions == 4);  // steps of k
 }
 
+TEST_CASE("a tensor map's boxes are requests for the sectors of their elements inside the view") {
+  const auto program = load(
+      "def f<1>(f16* x_ptr, i32* y_ptr):\n"
+      "    x = ViewGlobal(x_ptr, shape=[40, 72])\n"
+      "    s = AllocateShared(f16, shape=[64, 64])\n"
+      "    full = AllocateBarrier(arrivals=1)\n"
+      "    Synchronize()\n"
+      "    with warps(0, 1):\n"
+      "        with single_thread():\n"
+      "            n = LoadScalar(ViewGlobal(y_ptr, shape=[64]), offset=[0])\n"
+      "            ArriveExpect(full, bytes=8192)\n"
+      "            CopyAsyncTensorGlobalToShared(s, x, barrier=full, offset=[0:, 64:])\n"
+      "    with warps(1, 2):\n"
+      "        WaitBarrier(full, parity=0)\n"
+      "        t = LoadShared(s, layout=spatial(1, 32).local(1, 2), offset=[0:, 0:])\n");
+  const auto counters = count_run(program, 8192);
+  // 40 rows of 8 elements are inside: 16 bytes each, in a sector of its own.
+  CHECK(of(statement(counters, program, "CopyAsyncTensor"), Traffic::global_copy) ==
+        AccessCount{.requests = 1, .bytes = 640, .transfers = 40, .ideal = 20});
+  // One thread, and one warp of the two.
+  CHECK(of(statement(counters, program, "n = LoadScalar"), Traffic::global_load).requests == 1);
+  CHECK(of(statement(counters, program, "t = LoadShared"), Traffic::shared_load).requests == 1);
+}
+
 TEST_CASE("faults are the same whether or not accesses are counted") {
   for (const char* offset : {"1 / (b - 1)", "b * 100000"}) {
     const auto program = load(
