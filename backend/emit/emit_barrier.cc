@@ -6,6 +6,7 @@
 
 #include "backend/emit/emit_barrier.h"
 #include "backend/emit/emit_kernel.h"
+#include "isa/analysis/operands.h"
 
 namespace tilevm::backend {
 namespace {
@@ -19,7 +20,44 @@ std::string named(const Inst& inst) {
                      inst.warps.value.constant_int().value_or(1) * 32);
 }
 
+/// What some instructions do to global memory.
+struct GlobalUse {
+  bool reads = false, writes = false;
+  void add(isa::Access access) {
+    reads = reads || isa::reads(access);
+    writes = writes || isa::writes(access);
+  }
+  /// Whether one of these and one of the others need an order.
+  [[nodiscard]] bool meets(const GlobalUse& other) const {
+    return (writes && (other.reads || other.writes)) || (reads && other.writes);
+  }
+};
+
+/// Whether both proxies use global memory: the copy engine, which may also make copies that a
+/// program does not ask of it, and the kernel's other instructions. All views count as the same
+/// memory, since a launch may give it to several parameters.
+bool share_global_memory(const isa::Kernel& kernel) {
+  GlobalUse engine, others;
+  isa::for_each_statement(kernel.body, [&](const isa::Stmt& stmt) {
+    const auto* made = std::get_if<isa::InstStmt>(&stmt.node);
+    if (made == nullptr) return;
+    const bool is_by_engine = isa::description(made->inst).by_copy_engine;
+    const bool may_be = std::holds_alternative<isa::CopyAsync>(made->inst);
+    isa::for_each_memory_operand<isa::GlobalOperand>(made->inst,
+                                                     [&](isa::Access access, isa::VarId) {
+                                                       if (is_by_engine || may_be)
+                                                         engine.add(access);
+                                                       if (!is_by_engine) others.add(access);
+                                                     });
+  });
+  return engine.meets(others);
+}
+
 }  // namespace
+
+std::string proxy_fence(bool with_global) {
+  return with_global ? "tv::fence_proxy_async();" : "tv::fence_proxy_async_shared();";
+}
 
 std::string stage_of(isa::BarrierOperand barrier, const std::optional<isa::ScalarOperand>& stage,
                      const KernelEmission& kernel) {
@@ -70,7 +108,7 @@ void emit_plain(const isa::WaitBarrier& inst, const isa::InstStmt&, KernelEmissi
 
 template <>
 void emit_plain(const isa::FenceProxy&, const isa::InstStmt&, KernelEmission& kernel) {
-  kernel.out.line("tv::fence_proxy_async();");
+  kernel.out.line(proxy_fence(share_global_memory(kernel.definition())));
 }
 
 template <>
