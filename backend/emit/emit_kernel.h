@@ -130,8 +130,9 @@ class KernelEmission {
   void write(const MachineBranch& branch, const isa::IfStmt& stmt);
   void write(const isa::ScalarStmt& stmt);
   void write(const MachineFork& machine_fork, const isa::ForkStmt& fork);
-  [[nodiscard]] std::string warp_test() const;
-  void write_group(const isa::ForkStmt& fork, const MachineBlock& body);
+  void write_elected(const MachineBlock& body);
+  void write_groups(const std::vector<std::int32_t>& run, const MachineFork& machine_fork,
+                    const isa::ForkStmt& fork);
   void set_registers(const isa::ThreadGroup& group, bool begins);
   void begin_exchanges();
   void write(const isa::BreakStmt&);
