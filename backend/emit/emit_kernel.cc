@@ -222,6 +222,7 @@ void KernelEmission::run() {
   write(machine_.begin);
   if (!info().prints.empty()) out.plain("tv::Printer print_ = tv::printer(prints_);");
   open_probe();
+  prefetch_maps();
   declare_hoisted();
   write(machine_.body);
   out.close();

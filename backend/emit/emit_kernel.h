@@ -112,6 +112,7 @@ class KernelEmission {
  private:
   void add_parameters();
   void add_tensor_maps();
+  void prefetch_maps();
   [[nodiscard]] std::string parameter_name(const CudaParameter& parameter) const;
   [[nodiscard]] std::string signature() const;
   void declare_hoisted();
