@@ -35,14 +35,12 @@ std::uint64_t sectors(std::int64_t begin, std::int64_t bytes) {
   return last / sector_bytes - first / sector_bytes + 1;
 }
 
-/// Counts a box row by row: along the view's contiguous dimension elements are side by side.
+/// Counts a box row by row: along the view's dimension `contiguous` elements are side by side.
 class BoxCount {
  public:
-  BoxCount(const GlobalView& view, std::int64_t element_bytes, AccessCount& count)
-      : view_(view), bytes_(element_bytes), count_(count) {
-    const auto rank = static_cast<std::size_t>(view.rank);
-    while (contiguous_ + 1 < rank && view.strides[contiguous_] != 1) ++contiguous_;
-  }
+  BoxCount(const GlobalView& view, std::size_t contiguous, std::int64_t element_bytes,
+           AccessCount& count)
+      : view_(view), contiguous_(contiguous), bytes_(element_bytes), count_(count) {}
 
   void run(const std::vector<Inside>& inside) {
     inside_ = &inside;
@@ -70,9 +68,9 @@ class BoxCount {
   }
 
   const GlobalView& view_;
+  std::size_t contiguous_;
   std::int64_t bytes_;
   AccessCount& count_;
-  std::size_t contiguous_ = 0;
   const std::vector<Inside>* inside_ = nullptr;
 };
 
@@ -81,13 +79,15 @@ void count_boxes(const MeteredBoxes& copy, const BlockState& state, AccessCounts
   if (!copy.position.find_origin(state, origin)) return;
   const GlobalView& view = state.views[copy.view];
   AccessCount count;
-  BoxCount boxes(view, copy.bytes, count);
+  const isa::TensorMap& map = copy.boxes.map;
+  BoxCount boxes(view, map.order.back(), copy.bytes, count);
   std::vector<Inside> inside(static_cast<std::size_t>(view.rank));
   for (const auto& box : copy.boxes.boxes) {
     for (std::size_t d = 0; d < inside.size(); ++d) {
-      const std::int64_t begin = origin[d] + box.start[d];
-      inside[d] = {std::clamp<std::int64_t>(begin, 0, view.extents[d]),
-                   std::clamp<std::int64_t>(begin + copy.boxes.map.box[d], 0, view.extents[d])};
+      const std::size_t dim = map.order[d];
+      const std::int64_t begin = origin[dim] + box.start[d];
+      inside[dim] = {std::clamp<std::int64_t>(begin, 0, view.extents[dim]),
+                     std::clamp<std::int64_t>(begin + map.box[d], 0, view.extents[dim])};
     }
     boxes.run(inside);
   }

@@ -125,22 +125,22 @@ TEST_CASE(
 }
 
 TEST_CASE("a store that a bulk copy overwrites needs a fence") {
-  check_report(stored_before, {{"tv::fence_proxy_async();", ""}},
+  check_report(stored_before, {{"tv::fence_proxy_async_shared();", ""}},
                "a bulk copy overwrites byte 0 of shared memory, which thread");
 }
 
 TEST_CASE("a fence before the store is none") {
   check_report(stored_before,
-               {{"tv::fence_proxy_async();", ""},
+               {{"tv::fence_proxy_async_shared();", ""},
                 {"const tv::u32 base0_ = tv::thread() / 16",
-                 "tv::fence_proxy_async(); const tv::u32 base0_ = tv::thread() / 16"}},
+                 "tv::fence_proxy_async_shared(); const tv::u32 base0_ = tv::thread() / 16"}},
                "no fence.proxy.async is between them");
 }
 
 TEST_CASE("a fence of the copying thread after the barrier is as good") {
   const std::vector<Edit> edits{
-      {"tv::fence_proxy_async();", ""},
-      {"&& tv::elect_sync()) {", "&& tv::elect_sync()) { tv::fence_proxy_async();"}};
+      {"tv::fence_proxy_async_shared();", ""},
+      {"&& tv::elect_sync()) {", "&& tv::elect_sync()) { tv::fence_proxy_async_shared();"}};
   const auto fault = run(stored_before, edits);
   if (fault) FAIL_CHECK(fault->message);
 }
