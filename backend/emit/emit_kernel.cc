@@ -407,17 +407,25 @@ void KernelEmission::write(const MachineBranch& branch, const isa::IfStmt& stmt)
 
 /// Each warp runs the part of its group and leaves out the others. Code of one group does not
 /// follow code of another: ptxas moves instructions, and the other group may have fewer registers
-/// (setmaxnreg).
+/// (setmaxnreg). Where the groups have all warps, the last one is what is left: with a test of its
+/// own, behind which nothing follows, ptxas 13.0 gives it the registers of the launch alone, spills
+/// and runs one wgmma after the other.
 void KernelEmission::write(const MachineFork& machine_fork, const isa::ForkStmt& fork) {
   const std::int32_t outer = group_;
+  std::int64_t warps_left = group().warps();
   bool is_first = true;
   for (std::size_t i = 1; i < info().groups.size(); ++i) {
     const isa::ThreadGroup& each = info().groups[i];
     if (each.fork != fork.id) continue;
     group_ = static_cast<std::int32_t>(i);
     const Span span = fork.groups[each.position].span;
+    warps_left -= each.warps();
     if (is_first) quote_source(span, 1);
-    is_first ? out.open("if " + warp_test()) : out.close_and_open("else if " + warp_test());
+    if (is_first) {
+      out.open("if " + warp_test());
+    } else {
+      out.close_and_open(warps_left == 0 ? "else" : "else if " + warp_test());
+    }
     if (!is_first) quote_source(span, 1);
     is_first = false;
     write_group(fork, machine_fork.groups[each.position]);
