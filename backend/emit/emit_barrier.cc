@@ -199,8 +199,9 @@ void emit_plain(const isa::AllocateBarrier&, const isa::InstStmt& stmt, KernelEm
 
 template <>
 void emit_plain(const isa::Arrive& inst, const isa::InstStmt&, KernelEmission& kernel) {
-  kernel.out.line(
-      fmt::format("tv::mbarrier_arrive({});", stage_of(inst.barrier, inst.stage, kernel)));
+  const bool has_whole_warps = kernel.threads() % 32 == 0;
+  kernel.out.line(fmt::format("tv::mbarrier_arrive{}({});", has_whole_warps ? "_warp" : "",
+                              stage_of(inst.barrier, inst.stage, kernel)));
 }
 
 template <>

@@ -426,6 +426,17 @@ TV_FN void mbarrier_arrive(u32 barrier) {
   u64 state;
   asm volatile("mbarrier.arrive.shared::cta.b64 %0, [%1];" : "=l"(state) : "r"(barrier) : "memory");
 }
+/// Arrivals of all threads of a warp, by one instruction: they meet first, so that it releases what each
+/// of them did before.
+TV_FN void mbarrier_arrive_warp(u32 barrier) {
+  __syncwarp();
+  if (!elect_sync()) return;
+  u64 state;
+  asm volatile("mbarrier.arrive.shared::cta.b64 %0, [%1], 32;"
+               : "=l"(state)
+               : "r"(barrier)
+               : "memory");
+}
 /// Waits for a memory barrier's phase. Phases have numbers, of which the instruction compares the
 /// last bit.
 TV_FN void mbarrier_wait_parity(u32 barrier, u32 phase) {
