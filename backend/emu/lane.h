@@ -82,12 +82,22 @@ struct Operations {
   void (*mbarrier_arrive)(Lane* lane, unsigned barrier, unsigned line);
   void (*mbarrier_arrive_expect_tx)(Lane* lane, unsigned barrier, unsigned bytes);
   void (*mbarrier_wait_parity)(Lane* lane, unsigned barrier, unsigned phase, unsigned line);
+  /// Arrivals at the barrier of a block of the cluster, which is given by its rank.
+  void (*mbarrier_arrive_at)(Lane* lane, unsigned barrier, unsigned rank, unsigned line);
+  void (*mbarrier_arrive_expect_tx_at)(Lane* lane, unsigned barrier, unsigned bytes, unsigned rank,
+                                       unsigned line);
+  /// The barrier of all threads of a cluster: an arrival, and the wait for the others.
+  void (*cluster_arrive)(Lane* lane, unsigned line);
+  void (*cluster_wait)(Lane* lane, unsigned line);
   void (*cp_async_bulk)(Lane* lane, unsigned char* to, const unsigned char* from, unsigned bytes,
                         unsigned barrier, unsigned phase);
   /// Copies a box between global memory and byte `at` of shared memory (cp.async.bulk.tensor): to
   /// shared memory, where a barrier counts it, or to global memory, in groups of the thread.
   void (*tensor_load)(Lane* lane, unsigned at, const TensorMap* map, unsigned barrier,
                       const int* begin, unsigned line);
+  /// A load to the blocks of the cluster whose bits are set in the mask.
+  void (*tensor_load_multicast)(Lane* lane, unsigned at, const TensorMap* map, unsigned barrier,
+                                unsigned mask, const int* begin, unsigned line);
   void (*tensor_store)(Lane* lane, unsigned at, const TensorMap* map, const int* begin,
                        unsigned line);
   void (*tensor_commit)(Lane* lane);
@@ -127,6 +137,7 @@ struct Lane {
   unsigned long long steps;       ///< iterations of loops that it may still make
   bool compares_stores;           ///< some elements are stored by all threads that hold them
   bool checks_order;              ///< whether the machine sees each access to shared memory
+  unsigned rank;                  ///< rank of the block in its cluster
 };
 
 /// The lane of the stack that contains an address.

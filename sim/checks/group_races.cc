@@ -250,8 +250,8 @@ bool report(const GroupAccess& earlier, const NewAccess& now, const Clash& clash
 /// Whether an access writes every granule of [low, high), so that later accesses need only be
 /// compared with it.
 bool replaces(const NewAccess& now, const GroupAccess& earlier, Context& context) {
-  if (now.record.kind != AccessKind::write || earlier.low < now.record.low ||
-      earlier.high > now.record.high) {
+  if (now.record.kind != AccessKind::write || earlier.block != now.record.block ||
+      earlier.low < now.record.low || earlier.high > now.record.high) {
     return false;
   }
   const bool is_same_tile =
@@ -303,6 +303,7 @@ bool check(const NewAccess& now, Context& context) {
   const AccessType type = now.type();
   bool repeated = false;
   for (GroupAccess& earlier : state.accesses) {
+    if (earlier.block != now.record.block) continue;
     if (earlier.high <= now.record.low || now.record.high <= earlier.low) continue;
     if (repeats(earlier, now.record)) {
       repeated = true;
@@ -333,6 +334,7 @@ GroupAccess record_of(const ResolvedAccess& resolved, SharedUse use, const Segme
   record.low = range.begin;
   record.high = range.end;
   record.group = context.state.group;
+  record.block = context.state.rank;
   record.segment = segment;
   return record;
 }
