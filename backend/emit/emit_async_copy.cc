@@ -317,10 +317,13 @@ void emit_plain(const isa::CopyAsyncTensorGlobalToShared& inst, const isa::InstS
   const isa::TensorCopy copy = *isa::tensor_copy(stmt.inst);
   const isa::TensorBoxes plan = boxes_of(copy, kernel.definition());
   for (const isa::TensorBoxes::Box& box : plan.boxes) {
-    kernel.out.line(fmt::format("tv::tensor_load({}, {}, {}{});", place_of(box, plan, copy, kernel),
-                                kernel.tensor_map(plan.map),
-                                stage_of(inst.barrier, inst.stage, kernel),
-                                begin_of(box, plan, copy, kernel)));
+    const std::string mask = inst.multicast ? fmt::format(", static_cast<tv::u16>({})",
+                                                          kernel.scalar(inst.multicast->value))
+                                            : std::string();
+    kernel.out.line(fmt::format(
+        "tv::tensor_load{}({}, {}, {}{}{});", inst.multicast ? "_multicast" : "",
+        place_of(box, plan, copy, kernel), kernel.tensor_map(plan.map),
+        stage_of(inst.barrier, inst.stage, kernel), mask, begin_of(box, plan, copy, kernel)));
   }
 }
 

@@ -16,6 +16,11 @@ namespace {
 /// Bytes of a stage.
 constexpr std::int64_t stage_bytes = 8;
 
+/// The rank of a block of the cluster.
+std::string rank_text(const isa::ScalarOperand& block, const KernelEmission& kernel) {
+  return fmt::format("static_cast<tv::i32>({})", kernel.scalar(block.value));
+}
+
 template <class Inst>
 std::string named(const Inst& inst) {
   return fmt::format("<{}, {}>", inst.id.value.constant_int().value_or(0),
@@ -194,25 +199,36 @@ void emit_plain(const isa::AllocateBarrier&, const isa::InstStmt& stmt, KernelEm
                   "stage_ * {}u, {}u);",
                   barrier.stages, name, stage_bytes, barrier.arrivals));
   kernel.out.line("tv::fence_proxy_async_shared();");
+  if (!kernel.definition().cluster.empty()) kernel.out.line("tv::fence_mbarrier_init();");
   kernel.out.close();
 }
 
 template <>
 void emit_plain(const isa::Arrive& inst, const isa::InstStmt&, KernelEmission& kernel) {
-  kernel.out.line(
-      fmt::format("tv::mbarrier_arrive({});", stage_of(inst.barrier, inst.stage, kernel)));
+  const std::string stage = stage_of(inst.barrier, inst.stage, kernel);
+  if (inst.block) {
+    kernel.out.line(
+        fmt::format("tv::mbarrier_arrive_at({}, {});", stage, rank_text(*inst.block, kernel)));
+    return;
+  }
+  const bool has_whole_warps = kernel.threads() % 32 == 0;
+  kernel.out.line(fmt::format("tv::mbarrier_arrive{}({});", has_whole_warps ? "_warp" : "", stage));
 }
 
 template <>
 void emit_plain(const isa::ArriveExpect& inst, const isa::InstStmt&, KernelEmission& kernel) {
-  kernel.out.line(fmt::format("tv::mbarrier_arrive_expect_tx({}, static_cast<tv::u32>({}));",
-                              stage_of(inst.barrier, inst.stage, kernel),
-                              kernel.scalar(inst.bytes.value)));
+  const std::string rank =
+      inst.block ? fmt::format(", {}", rank_text(*inst.block, kernel)) : std::string();
+  kernel.out.line(fmt::format("tv::mbarrier_arrive_expect_tx{}({}, static_cast<tv::u32>({}){});",
+                              inst.block ? "_at" : "", stage_of(inst.barrier, inst.stage, kernel),
+                              kernel.scalar(inst.bytes.value), rank));
 }
 
+/// In a cluster others may have arrived.
 template <>
 void emit_plain(const isa::WaitBarrier& inst, const isa::InstStmt&, KernelEmission& kernel) {
-  kernel.out.line(fmt::format("tv::mbarrier_wait_parity({}, static_cast<tv::u32>({}));",
+  kernel.out.line(fmt::format("tv::mbarrier_wait_parity{}({}, static_cast<tv::u32>({}));",
+                              kernel.definition().cluster_blocks() > 1 ? "_cluster" : "",
                               stage_of(inst.barrier, inst.stage, kernel),
                               kernel.scalar(inst.parity.value)));
 }

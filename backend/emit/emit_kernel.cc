@@ -2,9 +2,11 @@
 #include "backend/emit/emit_kernel.h"
 
 #include <algorithm>
+#include <array>
 #include <utility>
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include "backend/emit/emit_index.h"
 #include "backend/emit/emit_scalar.h"
@@ -116,7 +118,11 @@ std::string KernelEmission::signature() const {
   // Registers that groups give back and take are those of the launch, whose bound says how many.
   const bool bounded = kernel_.resident > 1 || info().launch_registers > 0;
   const std::string resident = bounded ? fmt::format(", {}", kernel_.resident) : "";
-  return fmt::format("TV_KERNEL({}{}) {}({})", result_.threads, resident, result_.entry,
+  std::array<std::int64_t, 3> blocks{1, 1, 1};
+  std::copy(kernel_.cluster.begin(), kernel_.cluster.end(), blocks.begin());
+  const std::string cluster =
+      kernel_.cluster.empty() ? "" : fmt::format("TV_CLUSTER({}) ", fmt::join(blocks, ", "));
+  return fmt::format("TV_KERNEL({}{}) {}{}({})", result_.threads, resident, cluster, result_.entry,
                      parameters);
 }
 

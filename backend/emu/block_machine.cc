@@ -82,15 +82,43 @@ void BlockMachine::run_thread(emu::Lane* lane) {
   }
 }
 
-Status BlockMachine::begin(std::uint64_t number) {
+void EmuCluster::begin(unsigned threads) {
+  alive_ = threads;
+  arrived_ = 0;
+  phase_ = 0;
+}
+
+void EmuCluster::arrive() {
+  ++arrived_;
+  end_phase_if_complete();
+}
+
+void EmuCluster::leave(bool has_arrived) {
+  --alive_;
+  if (has_arrived) --arrived_;
+  if (alive_ > 0) end_phase_if_complete();
+}
+
+void EmuCluster::end_phase_if_complete() {
+  if (arrived_ < alive_) return;
+  arrived_ = 0;
+  ++phase_;
+}
+
+unsigned char* BlockMachine::shared_begin() const {
+  const auto base = reinterpret_cast<std::uintptr_t>(shared_.get());
+  return shared_.get() + (shared_alignment - base % shared_alignment) % shared_alignment;
+}
+
+Status BlockMachine::begin(std::uint64_t number, EmuCluster& cluster, unsigned rank) {
+  cluster_ = &cluster;
+  rank_ = rank;
   const auto& grid = launch_.grid;
   index_ = {static_cast<unsigned>(number % grid[0]),
             static_cast<unsigned>(number / grid[0] % grid[1]),
             static_cast<unsigned>(number / grid[0] / grid[1])};
   numbers_ = SeededNumbers(launch_.options.seed ^ SeededNumbers(number).next());
-  const auto base = reinterpret_cast<std::uintptr_t>(shared_.get());
-  unsigned char* const shared =
-      shared_.get() + (shared_alignment - base % shared_alignment) % shared_alignment;
+  unsigned char* const shared = shared_begin();
   std::memset(shared, unwritten_byte, launch_.shared_bytes + launch_.barrier_bytes);
   stored_.clear();
   copies_.clear();
@@ -120,7 +148,9 @@ Status BlockMachine::begin(std::uint64_t number) {
                     &for_block_,
                     0,
                     launch_.compares_stores,
-                    order_.has_value()};
+                    order_.has_value(),
+                    rank};
+    thread.at_cluster.reset();
     thread.steps = launch_.options.max_steps;
     grant_steps(thread);
     thread.fibre.prepare(thread.lane, run_thread);
@@ -151,11 +181,19 @@ bool BlockMachine::can_run(Thread& thread) {
       return false;
     case State::waits_for_phase:
       return phases_.is_over(thread.barrier, thread.parity);
+    case State::waits_for_cluster:
+      return cluster_->phase() != thread.at_cluster;
     case State::waits_for_value:
       return __atomic_load_n(reinterpret_cast<const unsigned*>(thread.address), __ATOMIC_ACQUIRE) ==
              thread.value;
   }
   return false;
+}
+
+void BlockMachine::end_thread(Thread& thread) {
+  thread.state = State::ended;
+  --alive_;
+  cluster_->leave(thread.at_cluster == cluster_->phase());
 }
 
 /// Runs a warp's threads until all wait. Whether any ran.
@@ -170,10 +208,7 @@ bool BlockMachine::run_warp(unsigned warp) {
       Thread& thread = threads_[first + lane];
       thread.state = State::ready;
       ran = any = true;
-      if (!thread.fibre.resume()) {
-        thread.state = State::ended;
-        --alive_;
-      }
+      if (!thread.fibre.resume()) end_thread(thread);
     }
   }
   return any;
@@ -195,8 +230,11 @@ BlockMachine::Outcome BlockMachine::run() {
 }
 
 BlockMachine::Outcome BlockMachine::stuck() {
+  const bool has_others = launch_.cluster_blocks() > 1;
   for (const Thread& thread : threads_) {
-    if (thread.state == State::waits_for_value) return Outcome::waits;
+    const bool may_go_on = has_others && (thread.state == State::waits_for_phase ||
+                                          thread.state == State::waits_for_cluster);
+    if (thread.state == State::waits_for_value || may_go_on) return Outcome::waits;
   }
   const auto first = std::find_if(threads_.begin(), threads_.end(),
                                   [](const Thread& each) { return each.state != State::ended; });
@@ -209,6 +247,9 @@ BlockMachine::Outcome BlockMachine::stuck() {
 std::string BlockMachine::describe_waiting() const {
   const auto words = [](const Thread& thread) {
     if (thread.state == State::ended) return std::string("ended");
+    if (thread.state == State::waits_for_cluster) {
+      return fmt::format("wait at the barrier of the cluster in line {}", thread.line);
+    }
     if (thread.state == State::waits_for_phase) {
       return fmt::format("wait for a phase of a memory barrier in line {}", thread.line);
     }
@@ -239,7 +280,16 @@ EmuFault BlockMachine::describe_wait() const {
                         thread.value, launch_.memory.describe(thread.address)),
             thread.line, index_, thread.lane->thread};
   }
-  return {EmuFault::Kind::deadlock, "a block waits", 0, index_, 0};
+  // The blocks of a cluster wait for one another.
+  const auto first = std::find_if(threads_.begin(), threads_.end(),
+                                  [](const Thread& each) { return each.state != State::ended; });
+  std::string text = describe_waiting();
+  for (const auto& other : cluster_->blocks) {
+    if (other.get() == this) continue;
+    text += fmt::format("; in block {} of the cluster, {}", other->rank_,
+                        other->has_ended() ? "all threads have ended" : other->describe_waiting());
+  }
+  return {EmuFault::Kind::deadlock, std::move(text), first->line, index_, first->lane->thread};
 }
 
 void BlockMachine::wait(Thread& thread, State state, Meeting meeting, unsigned line) {

@@ -35,6 +35,7 @@ struct EmuLaunch {
   EmuEntry entry = nullptr;
   std::vector<unsigned long long> arguments;
   std::array<unsigned, 3> grid{1, 1, 1};
+  std::array<unsigned, 3> cluster{1, 1, 1};  ///< blocks of a cluster along the grid's extents
   unsigned threads = 1;
   std::size_t shared_bytes = 0;      ///< dynamic
   std::size_t barrier_bytes = 0;     ///< bytes of memory barriers
@@ -45,6 +46,28 @@ struct EmuLaunch {
   const std::vector<WgmmaUnit>* wgmma = nullptr;  ///< wgmma instructions of warp groups
   const MmaModel* model = nullptr;
   EmuOptions options{};
+
+  [[nodiscard]] unsigned cluster_blocks() const { return cluster[0] * cluster[1] * cluster[2]; }
+};
+
+class BlockMachine;
+
+/// The blocks of a cluster, by rank, and their barrier. A block without a cluster is one.
+class EmuCluster {
+ public:
+  /// All blocks begin.
+  void begin(unsigned threads);
+  /// A thread arrives, or ends; the phase is over when all that have not ended have arrived.
+  void arrive();
+  void leave(bool has_arrived);
+  [[nodiscard]] std::uint64_t phase() const { return phase_; }
+
+  std::vector<std::unique_ptr<BlockMachine>> blocks;
+
+ private:
+  void end_phase_if_complete();
+  unsigned alive_ = 0, arrived_ = 0;
+  std::uint64_t phase_ = 0;
 };
 
 class BlockMachine {
@@ -54,25 +77,34 @@ class BlockMachine {
   BlockMachine& operator=(const BlockMachine&) = delete;
   ~BlockMachine();
 
-  /// Begins a block, given by its number, x fastest. Error (limit): no memory for its threads.
-  [[nodiscard]] Status begin(std::uint64_t number);
+  /// Begins a block, given by its number, x fastest, and by its rank in its cluster. Error (limit):
+  /// no memory for its threads.
+  [[nodiscard]] Status begin(std::uint64_t number, EmuCluster& cluster, unsigned rank);
 
   enum class Outcome : std::uint8_t {
     ended,
-    waits,    ///< waits for a value that another block must write
+    waits,    ///< waits for what another block must do
     faulted,  ///< fault() says why
   };
   /// Runs until no thread can go on.
   [[nodiscard]] Outcome run();
   /// Whether a thread ran in the last run().
   [[nodiscard]] bool advanced() const { return advanced_; }
+  [[nodiscard]] bool has_ended() const { return alive_ == 0; }
   [[nodiscard]] const EmuFault& fault() const { return *fault_; }
   /// A fault that says for which value the block waits.
   [[nodiscard]] EmuFault describe_wait() const;
 
  private:
   friend struct LaneOperations;
-  enum class State : std::uint8_t { ready, waiting, waits_for_phase, waits_for_value, ended };
+  enum class State : std::uint8_t {
+    ready,
+    waiting,
+    waits_for_phase,
+    waits_for_value,
+    waits_for_cluster,
+    ended
+  };
   /// Instructions at which threads meet.
   enum class Meeting : std::uint8_t {
     none,
@@ -97,12 +129,15 @@ class BlockMachine {
     unsigned barrier = 0, parity = 0;        ///< State::waits_for_phase
     const unsigned char* address = nullptr;  ///< State::waits_for_value
     unsigned value = 0;                      ///< value for State::waits_for_value
+    /// The phase of the cluster's barrier at which it has arrived and for which it has not waited.
+    std::optional<std::uint64_t> at_cluster;
     std::uint64_t steps = 0;  ///< iterations that it may make besides those of Lane::steps
   };
   /// The operands of an instruction of a warp, as its lanes bring them.
   struct Operands {
-    WarpRegisters<const void> a{}, b{}, places{}, a_scales{}, b_scales{};
+    WarpRegisters<const void> a{}, b{};
     WarpRegisters<void> c{};
+    WarpExtras extras{};
     std::array<unsigned, warp_size> values{};
     unsigned detail = 0;  ///< the shape of an mma, the kind of a matrix access
     std::array<unsigned* const*, warp_size> d{};  ///< words of an asynchronous product
@@ -120,6 +155,8 @@ class BlockMachine {
   [[nodiscard]] unsigned first_of(unsigned warp) const { return warp * warp_size; }
   [[nodiscard]] unsigned lanes_of(unsigned warp) const;
 
+  [[nodiscard]] unsigned char* shared_begin() const;
+  void end_thread(Thread& thread);
   bool run_warp(unsigned warp);
   [[nodiscard]] bool can_run(Thread& thread);
   /// Gives a thread some of the iterations that it may make.
@@ -180,6 +217,8 @@ class BlockMachine {
   std::optional<OrderCheck> order_;  ///< if the launch checks it
   SeededNumbers numbers_;
   std::array<unsigned, 3> index_{};
+  EmuCluster* cluster_ = nullptr;
+  unsigned rank_ = 0;  ///< rank in the cluster
   std::optional<EmuFault> fault_;
 };
 

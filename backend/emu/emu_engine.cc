@@ -312,6 +312,9 @@ Result<EmuRun> EmuEngine::launch(const isa::VerifiedProgram& program, int kernel
   launch.operations = lane_operations();
   launch.entry = prepared.unit->entry(prepared.first + index);
   launch.grid = *grid;
+  const std::vector<std::int64_t>& cluster = program.kernel(kernel).cluster;
+  std::transform(cluster.begin(), cluster.end(), launch.cluster.begin(),
+                 [](std::int64_t blocks) { return static_cast<unsigned>(blocks); });
   launch.threads = static_cast<unsigned>(emitted.threads);
   launch.shared_bytes = static_cast<std::size_t>(emitted.shared_bytes);
   launch.barrier_bytes = static_cast<std::size_t>(emitted.barrier_bytes);

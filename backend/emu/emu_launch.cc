@@ -41,12 +41,13 @@ class SeededOrder {
   unsigned half_ = 0;  ///< bits
 };
 
-/// A block: its number, and its rank in the order in which blocks begin.
+/// A cluster of blocks, or a block alone: its number, and its rank in the order in which they
+/// begin.
 struct Turn {
   std::uint64_t rank, number;
 };
 
-/// The blocks of a launch, handed out to workers.
+/// The clusters of a launch, or its blocks, handed out to workers.
 class Blocks {
  public:
   explicit Blocks(const EmuLaunch& launch)
@@ -56,7 +57,8 @@ class Blocks {
         end_(count_) {}
 
   static std::uint64_t count_of(const EmuLaunch& launch) {
-    return std::uint64_t{launch.grid[0]} * launch.grid[1] * launch.grid[2];
+    return std::uint64_t{launch.grid[0]} * launch.grid[1] * launch.grid[2] /
+           launch.cluster_blocks();
   }
 
   /// The next block that nobody has begun; nothing if there is none.
@@ -143,7 +145,7 @@ class Worker {
       if (waiting_.empty()) return;
       if (blocks_.are_all_stuck(progress, counted_)) {
         const Begun& first = waiting_.front();
-        blocks_.fail(first.turn.rank, first.machine->describe_wait());
+        blocks_.fail(first.turn.rank, first_waiting(*first.cluster).describe_wait());
       }
       std::this_thread::yield();
     }
@@ -152,20 +154,27 @@ class Worker {
  private:
   struct Begun {
     Turn turn;
-    std::unique_ptr<BlockMachine> machine;
+    std::unique_ptr<EmuCluster> cluster;
   };
+
+  /// The first block of a cluster that has not ended.
+  static const BlockMachine& first_waiting(const EmuCluster& cluster) {
+    return **std::find_if(cluster.blocks.begin(), cluster.blocks.end(),
+                          [](const auto& machine) { return !machine->has_ended(); });
+  }
 
   /// Runs the blocks that have begun; whether one went on.
   bool go_on() {
     std::erase_if(waiting_,
                   [&](const Begun& each) { return blocks_.is_after_fault(each.turn.rank); });
     for (auto at = waiting_.begin(); at != waiting_.end(); ++at) {
-      const Outcome outcome = at->machine->run();
-      if (outcome == Outcome::waits && !at->machine->advanced()) continue;
+      if (!run(*at)) continue;
       blocks_.note_progress();
-      if (outcome == Outcome::faulted) blocks_.fail(at->turn.rank, at->machine->fault());
-      if (outcome == Outcome::ended) {
-        free_.push_back(std::move(at->machine));
+      const auto& machines = at->cluster->blocks;
+      const bool ended = std::all_of(machines.begin(), machines.end(),
+                                     [](const auto& machine) { return machine->has_ended(); });
+      if (ended && !blocks_.is_after_fault(at->turn.rank)) {
+        free_.push_back(std::move(at->cluster));
         waiting_.erase(at);
       }
       return true;
@@ -173,17 +182,57 @@ class Worker {
     return false;
   }
 
+  /// Runs the blocks of a cluster in turn; whether one went on, or met a fault.
+  bool run(const Begun& begun) {
+    bool advanced = false;
+    for (const auto& machine : begun.cluster->blocks) {
+      if (machine->has_ended()) continue;
+      const Outcome outcome = machine->run();
+      advanced = advanced || outcome != Outcome::waits || machine->advanced();
+      if (outcome != Outcome::faulted) continue;
+      blocks_.fail(begun.turn.rank, machine->fault());
+      return true;
+    }
+    return advanced;
+  }
+
   bool begin_next() {
     if (waiting_.size() >= most_) return false;
     const std::optional<Turn> turn = blocks_.next();
     if (!turn) return false;
-    if (free_.empty()) free_.push_back(std::make_unique<BlockMachine>(launch_, stacks_));
+    if (free_.empty()) free_.push_back(make_cluster());
     waiting_.push_back({*turn, std::move(free_.back())});
     free_.pop_back();
     blocks_.note_progress();
-    const Status begun = waiting_.back().machine->begin(turn->number);
-    if (!begun) blocks_.fail(begun.error());
+    EmuCluster& cluster = *waiting_.back().cluster;
+    const unsigned count = launch_.cluster_blocks();
+    cluster.begin(count * launch_.threads);
+    for (unsigned rank = 0; rank < count; ++rank) {
+      const Status begun = cluster.blocks[rank]->begin(member(turn->number, rank), cluster, rank);
+      if (!begun) blocks_.fail(begun.error());
+    }
     return true;
+  }
+
+  std::unique_ptr<EmuCluster> make_cluster() {
+    auto cluster = std::make_unique<EmuCluster>();
+    for (unsigned rank = 0; rank < launch_.cluster_blocks(); ++rank) {
+      cluster->blocks.push_back(std::make_unique<BlockMachine>(launch_, stacks_));
+    }
+    return cluster;
+  }
+
+  /// The number in the grid of a block of a cluster; x counts first.
+  [[nodiscard]] std::uint64_t member(std::uint64_t cluster, std::uint64_t rank) const {
+    std::uint64_t number = 0, stride = 1;
+    for (std::size_t d = 0; d < launch_.grid.size(); ++d) {
+      const std::uint64_t own = launch_.cluster[d], clusters = launch_.grid[d] / own;
+      number += (cluster % clusters * own + rank % own) * stride;
+      cluster /= clusters;
+      rank /= own;
+      stride *= launch_.grid[d];
+    }
+    return number;
   }
 
   const EmuLaunch& launch_;
@@ -191,17 +240,19 @@ class Worker {
   const std::uint64_t most_;
   StackPool stacks_;  // outlives the machines
   std::list<Begun> waiting_;
-  std::vector<std::unique_ptr<BlockMachine>> free_;
+  std::vector<std::unique_ptr<EmuCluster>> free_;
   std::optional<std::uint64_t> counted_;  ///< progress that are_all_stuck saw last
 };
 
-/// Each host thread may have as many blocks as its share of those that may be resident, and no more
-/// than the system has stacks for.
+/// Each host thread may have as many clusters, or blocks, as its share of those that may be
+/// resident, and no more than the system has stacks for.
 std::uint64_t share_of(const EmuLaunch& launch, std::uint64_t workers) {
   constexpr std::uint64_t max_stacks = 16384;
-  const std::uint64_t share = (launch.options.resident_blocks + workers - 1) / workers;
+  const std::uint64_t blocks = launch.cluster_blocks();
+  const std::uint64_t clusters = (launch.options.resident_blocks + blocks - 1) / blocks;
+  const std::uint64_t share = (clusters + workers - 1) / workers;
   return std::clamp<std::uint64_t>(
-      share, 1, std::max<std::uint64_t>(max_stacks / launch.threads / workers, 1));
+      share, 1, std::max<std::uint64_t>(max_stacks / (launch.threads * blocks) / workers, 1));
 }
 
 }  // namespace

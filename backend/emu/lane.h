@@ -8,6 +8,9 @@ namespace tilevm::emu {
 /// Bytes of a thread's stack, a power of two, at a multiple of itself. A Lane is at its end, where
 /// code of the thread finds it by the address of its own frame.
 constexpr unsigned long long stack_bytes = 1ULL << 20;
+/// Bytes, in lines of a cache, by which the ends of neighbouring stacks differ from that distance:
+/// one place of all stacks would else be in one set of each cache, which holds a few of them.
+constexpr unsigned long long stack_skew = 64, stack_skews = 64;
 
 struct Lane;
 
@@ -79,12 +82,22 @@ struct Operations {
   void (*mbarrier_arrive)(Lane* lane, unsigned barrier, unsigned line);
   void (*mbarrier_arrive_expect_tx)(Lane* lane, unsigned barrier, unsigned bytes);
   void (*mbarrier_wait_parity)(Lane* lane, unsigned barrier, unsigned phase, unsigned line);
+  /// Arrivals at the barrier of a block of the cluster, which is given by its rank.
+  void (*mbarrier_arrive_at)(Lane* lane, unsigned barrier, unsigned rank, unsigned line);
+  void (*mbarrier_arrive_expect_tx_at)(Lane* lane, unsigned barrier, unsigned bytes, unsigned rank,
+                                       unsigned line);
+  /// The barrier of all threads of a cluster: an arrival, and the wait for the others.
+  void (*cluster_arrive)(Lane* lane, unsigned line);
+  void (*cluster_wait)(Lane* lane, unsigned line);
   void (*cp_async_bulk)(Lane* lane, unsigned char* to, const unsigned char* from, unsigned bytes,
                         unsigned barrier, unsigned phase);
   /// Copies a box between global memory and byte `at` of shared memory (cp.async.bulk.tensor): to
   /// shared memory, where a barrier counts it, or to global memory, in groups of the thread.
   void (*tensor_load)(Lane* lane, unsigned at, const TensorMap* map, unsigned barrier,
                       const int* begin, unsigned line);
+  /// A load to the blocks of the cluster whose bits are set in the mask.
+  void (*tensor_load_multicast)(Lane* lane, unsigned at, const TensorMap* map, unsigned barrier,
+                                unsigned mask, const int* begin, unsigned line);
   void (*tensor_store)(Lane* lane, unsigned at, const TensorMap* map, const int* begin,
                        unsigned line);
   void (*tensor_commit)(Lane* lane);
@@ -124,13 +137,19 @@ struct Lane {
   unsigned long long steps;       ///< iterations of loops that it may still make
   bool compares_stores;           ///< some elements are stored by all threads that hold them
   bool checks_order;              ///< whether the machine sees each access to shared memory
+  unsigned rank;                  ///< rank of the block in its cluster
 };
+
+/// The lane of the stack that contains an address.
+inline Lane* lane_of_stack(unsigned long long address) {
+  const unsigned long long number = address / stack_bytes;
+  const unsigned long long end = (number + 1) * stack_bytes - number % stack_skews * stack_skew;
+  return reinterpret_cast<Lane*>(end) - 1;
+}
 
 /// The thread whose code runs.
 inline Lane* this_lane() {
-  char* const frame = static_cast<char*>(__builtin_frame_address(0));
-  const auto offset = reinterpret_cast<unsigned long long>(frame) % stack_bytes;
-  return reinterpret_cast<Lane*>(frame + (stack_bytes - offset)) - 1;
+  return lane_of_stack(reinterpret_cast<unsigned long long>(__builtin_frame_address(0)));
 }
 
 }  // namespace tilevm::emu

@@ -171,23 +171,28 @@ struct LaneOperations {
 
   static void mma(emu::Lane* lane, unsigned shape, void* c, const void* a, const void* b,
                   unsigned line) {
-    run_mma(lane, shape, c, a, b, {}, line);
+    run_mma(lane, shape, c, a, b, line);
   }
-
-  /// What one lane brings besides a, b and c.
-  struct LaneExtras {
-    const unsigned *places = nullptr, *a_scales = nullptr, *b_scales = nullptr;
-    int selector = 0;
-  };
 
   static void mma_scaled(emu::Lane* lane, unsigned shape, void* c, const void* a, const void* b,
                          const unsigned* a_scales, const unsigned* b_scales, unsigned line) {
-    run_mma(lane, shape, c, a, b, {.a_scales = a_scales, .b_scales = b_scales}, line);
+    WarpExtras& extras = extras_of(lane);
+    extras.a_scales[lane->thread % warp_size] = a_scales;
+    extras.b_scales[lane->thread % warp_size] = b_scales;
+    run_mma(lane, shape, c, a, b, line);
   }
 
   static void mma_sparse(emu::Lane* lane, unsigned shape, void* c, const void* a, const void* b,
                          const unsigned* places, int selector, unsigned line) {
-    run_mma(lane, shape, c, a, b, {.places = places, .selector = selector}, line);
+    WarpExtras& extras = extras_of(lane);
+    extras.places[lane->thread % warp_size] = places;
+    extras.selector = selector;
+    run_mma(lane, shape, c, a, b, line);
+  }
+
+  /// What the lanes of a thread's warp bring besides a, b and c.
+  static WarpExtras& extras_of(emu::Lane* lane) {
+    return BlockMachine::of(lane).operands_[lane->thread / warp_size].extras;
   }
 
   /// Brings a lane to a tensor-core instruction, which must be the one of all lanes of its warp.
@@ -207,22 +212,16 @@ struct LaneOperations {
   }
 
   static void run_mma(emu::Lane* lane, unsigned shape, void* c, const void* a, const void* b,
-                      const LaneExtras& extras, unsigned line) {
+                      unsigned line) {
     BlockMachine& block = BlockMachine::of(lane);
     const unsigned warp = lane->thread / warp_size, number = lane->thread % warp_size;
     auto& operands = block.operands_[warp];
     operands.a[number] = a;
     operands.b[number] = b;
     operands.c[number] = c;
-    operands.places[number] = extras.places;
-    operands.a_scales[number] = extras.a_scales;
-    operands.b_scales[number] = extras.b_scales;
     if (!meet_at_product(lane, Meeting::mma, shape, line)) return;
     (*block.launch_.mma)[shape].run(*block.launch_.model, operands.a, operands.b, operands.c,
-                                    {.places = operands.places,
-                                     .selector = extras.selector,
-                                     .a_scales = operands.a_scales,
-                                     .b_scales = operands.b_scales});
+                                    operands.extras);
     block.release_warp(lane);
   }
 
@@ -365,6 +364,87 @@ struct LaneOperations {
     if (block.launch_.phases_order_stores) block.stored_.clear();
   }
 
+  /// Another block of the cluster, or this one.
+  static BlockMachine& member(emu::Lane* lane, unsigned rank, unsigned line) {
+    BlockMachine& block = BlockMachine::of(lane);
+    const auto& blocks = block.cluster_->blocks;
+    if (rank >= blocks.size()) {
+      block.stop(lane, EmuFault::Kind::memory,
+                 fmt::format("the cluster has no block {}: it has {}", rank, blocks.size()), line);
+    }
+    BlockMachine& other = *blocks[rank];
+    if (!other.has_ended()) return other;
+    block.stop(lane, EmuFault::Kind::memory,
+               fmt::format("a thread reaches the shared memory of block {} of the cluster, which "
+                           "has ended",
+                           rank),
+               line);
+  }
+
+  static void check_barrier_of(emu::Lane* lane, BlockMachine& other, unsigned barrier,
+                               unsigned line) {
+    if (other.phases_.knows(barrier)) return;
+    BlockMachine::of(lane).stop(
+        lane, EmuFault::Kind::memory,
+        fmt::format("no memory barrier was made yet at byte {} of the shared memory of block {} of "
+                    "the cluster",
+                    barrier, other.rank_),
+        line);
+  }
+
+  static void stop_at_barrier(emu::Lane* lane, Mbarrier::Trap trap, unsigned bytes, unsigned line) {
+    BlockMachine& block = BlockMachine::of(lane);
+    if (trap == Mbarrier::Trap::none) return;
+    if (trap == Mbarrier::Trap::arrivals) {
+      block.stop(lane, EmuFault::Kind::divergence,
+                 "a thread arrives at a phase of a memory barrier that takes no arrival more",
+                 line);
+    }
+    block.stop(
+        lane, EmuFault::Kind::memory,
+        fmt::format("a memory barrier cannot wait for {} bytes: it counts to 2^20 - 1", bytes),
+        line);
+  }
+
+  static void mbarrier_arrive_at(emu::Lane* lane, unsigned barrier, unsigned rank, unsigned line) {
+    BlockMachine& other = member(lane, rank, line);
+    check_barrier_of(lane, other, barrier, line);
+    stop_at_barrier(lane, other.phases_.arrive(barrier), 0, line);
+  }
+
+  static void mbarrier_arrive_expect_tx_at(emu::Lane* lane, unsigned barrier, unsigned bytes,
+                                           unsigned rank, unsigned line) {
+    BlockMachine& other = member(lane, rank, line);
+    check_barrier_of(lane, other, barrier, line);
+    stop_at_barrier(lane, other.phases_.expect(barrier, bytes), bytes, line);
+  }
+
+  static void cluster_arrive(emu::Lane* lane, unsigned line) {
+    BlockMachine& block = BlockMachine::of(lane);
+    auto& thread = block.threads_[lane->thread];
+    if (thread.at_cluster) {
+      block.stop(lane, EmuFault::Kind::divergence,
+                 "a thread arrives at the barrier of the cluster again without a wait", line);
+    }
+    thread.at_cluster = block.cluster_->phase();
+    block.cluster_->arrive();
+  }
+
+  static void cluster_wait(emu::Lane* lane, unsigned line) {
+    BlockMachine& block = BlockMachine::of(lane);
+    auto& thread = block.threads_[lane->thread];
+    if (!thread.at_cluster) {
+      block.stop(lane, EmuFault::Kind::divergence,
+                 "a thread waits for the barrier of the cluster and has not arrived", line);
+    }
+    block.phases_.let_some_land(block.numbers_);
+    if (block.cluster_->phase() == thread.at_cluster) {
+      block.wait(thread, State::waits_for_cluster, Meeting::none, line);
+    }
+    thread.at_cluster.reset();
+    block.stored_.clear();
+  }
+
   static void cp_async_bulk(emu::Lane* lane, unsigned char* to, const unsigned char* from,
                             unsigned bytes, unsigned barrier, unsigned phase) {
     check_barrier(lane, barrier, 0);
@@ -387,15 +467,16 @@ struct LaneOperations {
     block.phases_.begin(barrier, {to, from, bytes, bytes}, block.numbers_);
   }
 
-  /// The copy of a box: its rows in global memory are in buffers, its place is one that hardware
-  /// takes.
-  static CopyUnderWay make_box(emu::Lane* lane, unsigned at, const emu::TensorMap* map,
-                               const int* begin, bool stores, unsigned line) {
+  /// The copy of a box between global memory and the shared memory of a block: its rows in global
+  /// memory are in buffers, its place is one that hardware takes.
+  static CopyUnderWay make_box(emu::Lane* lane, const BlockMachine& target, unsigned at,
+                               const emu::TensorMap* map, const int* begin, bool stores,
+                               unsigned line) {
     BlockMachine& block = BlockMachine::of(lane);
-    auto* const shared = const_cast<unsigned char*>(lane->shared.begin);
-    auto box = std::make_shared<const TensorBox>(*map, begin, shared, at, stores);
+    auto* const own = const_cast<unsigned char*>(lane->shared.begin);
+    auto box = std::make_shared<const TensorBox>(*map, begin, target.shared_begin(), at, stores);
     if (const auto why = box->refused()) block.stop(lane, EmuFault::Kind::memory, *why, line);
-    block.check_shared(lane, shared + at, box->span(), line);
+    block.check_shared(lane, own + at, box->span(), line);
     box->for_each_row([&](const unsigned char* address, std::uint64_t bytes) {
       block.check_access(lane, address, bytes, 1, line);
     });
@@ -407,13 +488,28 @@ struct LaneOperations {
                           const int* begin, unsigned line) {
     check_barrier(lane, barrier, line);
     BlockMachine& block = BlockMachine::of(lane);
-    block.phases_.begin(barrier, make_box(lane, at, map, begin, false, line), block.numbers_);
+    block.phases_.begin(barrier, make_box(lane, block, at, map, begin, false, line),
+                        block.numbers_);
+  }
+
+  static void tensor_load_multicast(emu::Lane* lane, unsigned at, const emu::TensorMap* map,
+                                    unsigned barrier, unsigned mask, const int* begin,
+                                    unsigned line) {
+    BlockMachine& block = BlockMachine::of(lane);
+    for (unsigned rank = 0; mask >> rank != 0; ++rank) {
+      if ((mask >> rank & 1U) == 0) continue;
+      BlockMachine& other = member(lane, rank, line);
+      check_barrier_of(lane, other, barrier, line);
+      other.phases_.begin(barrier, make_box(lane, other, at, map, begin, false, line),
+                          block.numbers_);
+    }
   }
 
   static void tensor_store(emu::Lane* lane, unsigned at, const emu::TensorMap* map,
                            const int* begin, unsigned line) {
     BlockMachine& block = BlockMachine::of(lane);
-    block.stores_.begin(lane->thread, make_box(lane, at, map, begin, true, line), block.numbers_);
+    block.stores_.begin(lane->thread, make_box(lane, block, at, map, begin, true, line),
+                        block.numbers_);
   }
 
   static void tensor_commit(emu::Lane* lane) {
@@ -473,8 +569,13 @@ struct LaneOperations {
       .mbarrier_arrive = mbarrier_arrive,
       .mbarrier_arrive_expect_tx = mbarrier_arrive_expect_tx,
       .mbarrier_wait_parity = mbarrier_wait_parity,
+      .mbarrier_arrive_at = mbarrier_arrive_at,
+      .mbarrier_arrive_expect_tx_at = mbarrier_arrive_expect_tx_at,
+      .cluster_arrive = cluster_arrive,
+      .cluster_wait = cluster_wait,
       .cp_async_bulk = cp_async_bulk,
       .tensor_load = tensor_load,
+      .tensor_load_multicast = tensor_load_multicast,
       .tensor_store = tensor_store,
       .tensor_commit = tensor_commit,
       .tensor_wait = tensor_wait,

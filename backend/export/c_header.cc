@@ -217,6 +217,8 @@ class KernelHeader {
       text += fmt::format("  const int64_t {} = {};\n", "xyz"[d],
                           constant ? fmt::format("{}", *constant)
                                    : c_expression(kernel_.grid[d], helpers_, name_of));
+      if (constant || d >= kernel_.cluster.size()) continue;
+      text += fmt::format("  if ({} % {} != 0) fault = 1;\n", "xyz"[d], kernel_.cluster[d]);
     }
     return text + fmt::format("  return {}_extents(fault, x, y, z, grid);\n}}\n", helpers_);
   }

@@ -40,6 +40,13 @@ Result<std::array<unsigned, 3>> grid_of(const isa::Kernel& kernel, const CudaKer
           fmt::format("the grid of `{}` has extent {} in `{}`; it must be 1 to {}", kernel.name,
                       to_string(*value), to_string(kernel.grid[i]), max_grid[i])};
     }
+    const std::int64_t blocks = i < kernel.cluster.size() ? kernel.cluster[i] : 1;
+    if (value->as_int() % blocks != 0) {
+      return Error{ErrorKind::program,
+                   fmt::format("the grid of `{}` has extent {} in `{}`, which is not a multiple of "
+                               "the {} blocks of a cluster along it",
+                               kernel.name, to_string(*value), to_string(kernel.grid[i]), blocks)};
+    }
     grid[i] = static_cast<unsigned>(value->as_int());
   }
   return grid;

@@ -21,6 +21,8 @@
 // The map is read where the launch put it, not from a copy of the thread's.
 #define TV_MAP_PARAMETER const __grid_constant__ tv::TensorMap
 #define TV_KERNEL(...) extern "C" __global__ void __launch_bounds__(__VA_ARGS__)
+// Blocks of a cluster along x, y and z; the launch need not say it again.
+#define TV_CLUSTER(...) __cluster_dims__(__VA_ARGS__)
 
 namespace tv {
 
@@ -426,6 +428,17 @@ TV_FN void mbarrier_arrive(u32 barrier) {
   u64 state;
   asm volatile("mbarrier.arrive.shared::cta.b64 %0, [%1];" : "=l"(state) : "r"(barrier) : "memory");
 }
+/// Arrivals of all threads of a warp, by one instruction: they meet first, so that it releases what each
+/// of them did before.
+TV_FN void mbarrier_arrive_warp(u32 barrier) {
+  __syncwarp();
+  if (!elect_sync()) return;
+  u64 state;
+  asm volatile("mbarrier.arrive.shared::cta.b64 %0, [%1], 32;"
+               : "=l"(state)
+               : "r"(barrier)
+               : "memory");
+}
 /// Waits for a memory barrier's phase. Phases have numbers, of which the instruction compares the
 /// last bit.
 TV_FN void mbarrier_wait_parity(u32 barrier, u32 phase) {
@@ -449,6 +462,54 @@ TV_FN void mbarrier_wait_parity(u32 barrier, u32 phase) {
       : "memory");
 #endif
 }
+#if __CUDA_ARCH__ >= 900
+// Clusters (PTX ISA, barrier.cluster, mapa, mbarrier): blocks that reach one another's shared memory.
+/// The rank of this block in its cluster.
+TV_FN i32 block_rank() {
+  i32 rank;
+  asm("mov.u32 %0, %%cluster_ctarank;" : "=r"(rank));
+  return rank;
+}
+/// Lets threads of other blocks, and copies that they begin, see the memory barriers that this thread
+/// made: of a barrier of the cluster that follows, or of another release.
+TV_FN void fence_mbarrier_init() {
+  asm volatile("fence.mbarrier_init.release.cluster;" ::: "memory");
+}
+TV_FN void cluster_arrive() {
+  asm volatile("barrier.cluster.arrive.release.aligned;" ::: "memory");
+}
+TV_FN void cluster_wait() { asm volatile("barrier.cluster.wait.acquire.aligned;" ::: "memory"); }
+/// The address in the shared memory of another block of the cluster of what is at an address of this
+/// one.
+TV_FN u32 shared_of_block(u32 address, i32 rank) {
+  u32 result;
+  asm("mapa.shared::cluster.u32 %0, %1, %2;" : "=r"(result) : "r"(address), "r"(rank));
+  return result;
+}
+/// An arrival at the memory barrier of another block of the cluster.
+TV_FN void mbarrier_arrive_at(u32 barrier, i32 rank) {
+  asm volatile("mbarrier.arrive.release.cluster.shared::cluster.b64 _, [%0];" ::"r"(
+                   shared_of_block(barrier, rank))
+               : "memory");
+}
+TV_FN void mbarrier_arrive_expect_tx_at(u32 barrier, u32 bytes, i32 rank) {
+  asm volatile("mbarrier.arrive.expect_tx.release.cluster.shared::cluster.b64 _, [%0], %1;" ::"r"(
+                   shared_of_block(barrier, rank)),
+               "r"(bytes)
+               : "memory");
+}
+/// mbarrier_wait_parity, which also sees what arrivals of other blocks of the cluster follow.
+TV_FN void mbarrier_wait_parity_cluster(u32 barrier, u32 phase) {
+  asm volatile(
+      "{\n"
+      ".reg .pred done;\n"
+      "again: mbarrier.try_wait.parity.acquire.cluster.shared::cta.b64 done, [%0], %1;\n"
+      "@!done bra again;\n"
+      "}" ::"r"(barrier),
+      "r"(phase % 2)
+      : "memory");
+}
+#endif
 /// Copies n bytes, a multiple of 16, to places that are multiples of 16, for the group that is
 /// being made (bulk.cuh). The phase of its barrier counts them as they come; the caller does, too.
 template <int n, class Groups>
@@ -513,6 +574,43 @@ TV_FN void tensor_load(const u8* to, const TensorMap& map, u32 barrier, i32 c0, 
       "cp.async.bulk.tensor.5d.shared::cluster.global.tile.mbarrier::complete_tx::bytes [%0], [%1, {%3, %4, %5, %6, %7}], [%2];" ::
           "r"(static_cast<u32>(__cvta_generic_to_shared(to))),
       "l"(&map), "r"(barrier), "r"(c0), "r"(c1), "r"(c2), "r"(c3), "r"(c4)
+      : "memory");
+}
+/// A load to the same place of each block of the cluster whose bit is set in the mask, where the same
+/// barrier counts the bytes.
+TV_FN void tensor_load_multicast(const u8* to, const TensorMap& map, u32 barrier, u16 mask, i32 c0) {
+  asm volatile(
+      "cp.async.bulk.tensor.1d.shared::cluster.global.tile.mbarrier::complete_tx::bytes.multicast::cluster [%0], [%1, {%4}], [%2], %3;" ::
+          "r"(static_cast<u32>(__cvta_generic_to_shared(to))),
+      "l"(&map), "r"(barrier), "h"(mask), "r"(c0)
+      : "memory");
+}
+TV_FN void tensor_load_multicast(const u8* to, const TensorMap& map, u32 barrier, u16 mask, i32 c0, i32 c1) {
+  asm volatile(
+      "cp.async.bulk.tensor.2d.shared::cluster.global.tile.mbarrier::complete_tx::bytes.multicast::cluster [%0], [%1, {%4, %5}], [%2], %3;" ::
+          "r"(static_cast<u32>(__cvta_generic_to_shared(to))),
+      "l"(&map), "r"(barrier), "h"(mask), "r"(c0), "r"(c1)
+      : "memory");
+}
+TV_FN void tensor_load_multicast(const u8* to, const TensorMap& map, u32 barrier, u16 mask, i32 c0, i32 c1, i32 c2) {
+  asm volatile(
+      "cp.async.bulk.tensor.3d.shared::cluster.global.tile.mbarrier::complete_tx::bytes.multicast::cluster [%0], [%1, {%4, %5, %6}], [%2], %3;" ::
+          "r"(static_cast<u32>(__cvta_generic_to_shared(to))),
+      "l"(&map), "r"(barrier), "h"(mask), "r"(c0), "r"(c1), "r"(c2)
+      : "memory");
+}
+TV_FN void tensor_load_multicast(const u8* to, const TensorMap& map, u32 barrier, u16 mask, i32 c0, i32 c1, i32 c2, i32 c3) {
+  asm volatile(
+      "cp.async.bulk.tensor.4d.shared::cluster.global.tile.mbarrier::complete_tx::bytes.multicast::cluster [%0], [%1, {%4, %5, %6, %7}], [%2], %3;" ::
+          "r"(static_cast<u32>(__cvta_generic_to_shared(to))),
+      "l"(&map), "r"(barrier), "h"(mask), "r"(c0), "r"(c1), "r"(c2), "r"(c3)
+      : "memory");
+}
+TV_FN void tensor_load_multicast(const u8* to, const TensorMap& map, u32 barrier, u16 mask, i32 c0, i32 c1, i32 c2, i32 c3, i32 c4) {
+  asm volatile(
+      "cp.async.bulk.tensor.5d.shared::cluster.global.tile.mbarrier::complete_tx::bytes.multicast::cluster [%0], [%1, {%4, %5, %6, %7, %8}], [%2], %3;" ::
+          "r"(static_cast<u32>(__cvta_generic_to_shared(to))),
+      "l"(&map), "r"(barrier), "h"(mask), "r"(c0), "r"(c1), "r"(c2), "r"(c3), "r"(c4)
       : "memory");
 }
 TV_FN void tensor_store(const u8* from, const TensorMap& map, i32 c0) {

@@ -14,6 +14,7 @@
 #define TV_SHARED(name, alignment) tv::u8* const name = tv::shared_memory()
 #define TV_BARRIERS(name, n) tv::u64* const name = tv::memory_barriers()
 #define TV_KERNEL(...) extern "C" void
+#define TV_CLUSTER(...)
 #define TV_MAP_PARAMETER const tv::TensorMap
 // The thread that runs; tests, which have no such stacks, say another one.
 #ifndef TV_LANE
@@ -281,12 +282,28 @@ TV_FN void mbarrier_init(u32 barrier, u32 arrivals = 1) {
 TV_FN void mbarrier_arrive(u32 barrier, TV_LINE) {
   lane()->operations->mbarrier_arrive(lane(), barrier, line);
 }
+TV_FN void mbarrier_arrive_warp(u32 barrier, TV_LINE) { mbarrier_arrive(barrier, line); }
 TV_FN void fence_proxy_async_shared() { lane()->operations->fence_proxy(lane()); }
 TV_FN void mbarrier_arrive_expect_tx(u32 barrier, u32 bytes) {
   lane()->operations->mbarrier_arrive_expect_tx(lane(), barrier, bytes);
 }
 TV_FN void mbarrier_wait_parity(u32 barrier, u32 phase, TV_LINE) {
   lane()->operations->mbarrier_wait_parity(lane(), barrier, phase, line);
+}
+// Clusters.
+TV_FN i32 block_rank() { return static_cast<i32>(lane()->rank); }
+TV_FN void fence_mbarrier_init() {}
+TV_FN void cluster_arrive(TV_LINE) { lane()->operations->cluster_arrive(lane(), line); }
+TV_FN void cluster_wait(TV_LINE) { lane()->operations->cluster_wait(lane(), line); }
+TV_FN void mbarrier_arrive_at(u32 barrier, i32 rank, TV_LINE) {
+  lane()->operations->mbarrier_arrive_at(lane(), barrier, static_cast<u32>(rank), line);
+}
+TV_FN void mbarrier_arrive_expect_tx_at(u32 barrier, u32 bytes, i32 rank, TV_LINE) {
+  lane()->operations->mbarrier_arrive_expect_tx_at(lane(), barrier, bytes, static_cast<u32>(rank),
+                                                   line);
+}
+TV_FN void mbarrier_wait_parity_cluster(u32 barrier, u32 phase, TV_LINE) {
+  mbarrier_wait_parity(barrier, phase, line);
 }
 template <int n, class Groups>
 TV_FN void cp_async_bulk(const Groups& bulk, u8* to, const u8* from) {
@@ -307,6 +324,13 @@ template <class... Begin>
 TV_FN void tensor_load(const u8* to, const TensorMap& map, u32 barrier, Begin... begin) {
   const i32 all[] = {begin...};
   lane()->operations->tensor_load(lane(), shared_distance(to), map.map, barrier, all, 0);
+}
+template <class... Begin>
+TV_FN void tensor_load_multicast(const u8* to, const TensorMap& map, u32 barrier, u16 mask,
+                                 Begin... begin) {
+  const i32 all[] = {begin...};
+  lane()->operations->tensor_load_multicast(lane(), shared_distance(to), map.map, barrier, mask,
+                                            all, 0);
 }
 template <class... Begin>
 TV_FN void tensor_store(const u8* from, const TensorMap& map, Begin... begin) {

@@ -75,6 +75,7 @@ std::vector<SharedLife> find_lives(const Kernel& kernel, const KernelInfo& info)
   std::vector<SharedLife> lives;
   for (const auto& tile : info.shared) {
     SharedLife& life = lives.emplace_back();
+    if (!kernel.cluster.empty()) continue;  // other blocks may access it at any time
     const auto touched = find_live_range(statements, definitions, uses, tile.var);
     if (!touched) continue;
     life.range = *touched;

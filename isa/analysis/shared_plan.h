@@ -3,7 +3,8 @@
 // The live range of a tensor is that of the statements of the kernel's body that touch it
 // (live_ranges.h), up to the first Synchronize of the body after the last one: from there on no
 // thread touches the tensor. If copies fill the tensor, a CopyAsyncWaitGroup(0) of the body must
-// come between, since a copy in flight still writes. A tensor without accesses is always live.
+// come between, since a copy in flight still writes. A tensor without accesses is always live, and
+// so are those of blocks in clusters, which other blocks access.
 // Tensors whose live ranges do not overlap may share memory. The simulator keeps all tensors apart,
 // so what it finds does not depend on this plan.
 #pragma once

@@ -7,7 +7,7 @@
 namespace tilevm::isa {
 
 bool tells_warps_apart(const Kernel& kernel) {
-  bool found = false;
+  bool found = !kernel.cluster.empty();
   for_each_statement(kernel.body, [&](const Stmt& stmt) {
     const auto* inst = std::get_if<InstStmt>(&stmt.node);
     found = found || std::holds_alternative<ForkStmt>(stmt.node) ||

@@ -5,8 +5,8 @@
 
 namespace tilevm::isa {
 
-/// Whether a kernel has groups of warps, or an instruction that orders warps without being a
-/// barrier of the block.
+/// Whether a kernel has groups of warps, an instruction that orders warps without being a barrier
+/// of the block, or clusters of blocks.
 [[nodiscard]] bool tells_warps_apart(const Kernel& kernel);
 
 }  // namespace tilevm::isa

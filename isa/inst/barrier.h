@@ -39,6 +39,7 @@ struct AllocateBarrier {
 struct Arrive {
   BarrierOperand barrier;
   std::optional<ScalarOperand> stage;
+  std::optional<ScalarOperand> block;
 
   static constexpr auto schema = define<Arrive>(
       {.mnemonic = "Arrive",
@@ -49,9 +50,15 @@ struct Arrive {
                  "`.release.cta`), and nothing that other threads of the group did unless a "
                  "`Synchronize` of the group came in between. In a `with single_thread():` block "
                  "one thread arrives. An arrival must know that all phases before its own are "
-                 "complete: otherwise it may count for another phase, which is a fault."},
+                 "complete: otherwise it may count for another phase, which is a fault. With "
+                 "`block` the barrier is that of another block of the cluster "
+                 "(`mapa`, `mbarrier.arrive.release.cluster.shared::cluster`): a "
+                 "`SynchronizeCluster` must come between its `AllocateBarrier` and the arrival, "
+                 "and something must order the arrival before the end of that block."},
       slot("barrier", &Arrive::barrier, "the barrier"),
-      slot("stage", &Arrive::stage, "which of the barrier's stages; 0 if left out"));
+      slot("stage", &Arrive::stage, "which of the barrier's stages; 0 if left out"),
+      slot("block", &Arrive::block,
+           "the rank in the cluster of the block whose barrier it is; the own one if left out"));
   friend bool operator==(const Arrive&, const Arrive&) = default;
 };
 
@@ -59,6 +66,7 @@ struct ArriveExpect {
   BarrierOperand barrier;
   ScalarOperand bytes;
   std::optional<ScalarOperand> stage;
+  std::optional<ScalarOperand> block;
 
   static constexpr auto schema = define<ArriveExpect>(
       {.mnemonic = "ArriveExpect",
@@ -71,7 +79,9 @@ struct ArriveExpect {
                  "bytes by itself."},
       slot("barrier", &ArriveExpect::barrier, "the barrier"),
       slot("bytes", &ArriveExpect::bytes, "the bytes that each thread adds, less than 2^20"),
-      slot("stage", &ArriveExpect::stage, "which of the barrier's stages; 0 if left out"));
+      slot("stage", &ArriveExpect::stage, "which of the barrier's stages; 0 if left out"),
+      slot("block", &ArriveExpect::block,
+           "the rank in the cluster of the block whose barrier it is; the own one if left out"));
   friend bool operator==(const ArriveExpect&, const ArriveExpect&) = default;
 };
 

@@ -13,6 +13,7 @@
 #include "isa/inst/async_copy.h"
 #include "isa/inst/async_dot.h"
 #include "isa/inst/barrier.h"
+#include "isa/inst/cluster.h"
 #include "isa/inst/compute.h"
 #include "isa/inst/control.h"
 #include "isa/inst/creation.h"
@@ -48,7 +49,7 @@ using InstructionVariant =
                    GatherInstructions, AsyncCopyInstructions, TensorCopyInstructions,
                    ElementwiseInstructions, ComputeInstructions, AsyncDotInstructions,
                    RearrangeInstructions, ReduceInstructions, ControlInstructions,
-                   BarrierInstructions, DebugInstructions>::type;
+                   BarrierInstructions, ClusterInstructions, DebugInstructions>::type;
 
 inline constexpr std::size_t instruction_count = std::variant_size_v<InstructionVariant>;
 

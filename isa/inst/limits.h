@@ -32,6 +32,9 @@ inline constexpr std::int64_t max_barrier_stages = 1024;
 /// How deep groups of warps are nested at most.
 inline constexpr int max_group_depth = 8;
 
+/// Blocks of a cluster that every GPU with clusters has room for (CUDA C++ Programming Guide).
+inline constexpr std::int64_t max_cluster_blocks = 8;
+
 /// Extents of a grid in x, y and z, as in CUDA.
 inline constexpr std::array<std::int64_t, 3> max_grid_extents{2147483647, 65535, 65535};
 

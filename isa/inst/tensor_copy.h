@@ -18,6 +18,7 @@ struct CopyAsyncTensorGlobalToShared {
   std::optional<OffsetList> offset;
   std::optional<OffsetList> shared_offset;
   std::optional<ScalarOperand> fill_nan;
+  std::optional<ScalarOperand> multicast;
 
   static constexpr auto schema = define<CopyAsyncTensorGlobalToShared>(
       {.mnemonic = "CopyAsyncTensorGlobalToShared",
@@ -36,8 +37,11 @@ struct CopyAsyncTensorGlobalToShared {
            "extents and strides of constants and parameters of the kernel. `dst` is row-major, or "
            "has a swizzle of 32, 64 or 128 bytes with rows of that width "
            "(`std/warp_groups.tile`); its rows are of the view's dimension whose neighbours are "
-           "side by side, along which a copy begins at a multiple of 16 bytes. Needs sm_90 or "
-           "later.",
+           "side by side, along which a copy begins at a multiple of 16 bytes. With `multicast` "
+           "each block of the cluster whose bit is set gets the box, at the same place of its own "
+           "shared memory, and the same stage of its own barrier counts the bytes: each of these "
+           "blocks must expect them, and must have released the place to the thread that copies. "
+           "Needs sm_90 or later.",
        .by_copy_engine = true},
       slot("dst", &CopyAsyncTensorGlobalToShared::dst, "the shared tensor to fill", Access::write,
            Proxy::async),
@@ -53,7 +57,10 @@ struct CopyAsyncTensorGlobalToShared {
            "dimension; the whole tensor if left out"),
       slot("fill_nan", &CopyAsyncTensorGlobalToShared::fill_nan,
            "a constant: whether elements outside the view become NaN, of floats of 16 and 32 "
-           "bits; the 16-bit pattern 7ff7 again and again"));
+           "bits; the 16-bit pattern 7ff7 again and again"),
+      slot("multicast", &CopyAsyncTensorGlobalToShared::multicast,
+           "a mask of the blocks of the cluster that get the box, bit r for the block of rank r; "
+           "the own block if left out"));
   friend bool operator==(const CopyAsyncTensorGlobalToShared&,
                          const CopyAsyncTensorGlobalToShared&) = default;
 };

@@ -12,6 +12,12 @@ std::optional<Shape> PipelineTensor::static_shape() const {
   return shape;
 }
 
+std::int64_t Kernel::cluster_blocks() const {
+  std::int64_t blocks = 1;
+  for (const std::int64_t extent : cluster) blocks *= extent;
+  return blocks;
+}
+
 std::vector<Expr> constant_extents(const Shape& shape) {
   std::vector<Expr> extents;
   for (const std::int64_t extent : shape) extents.push_back(Expr::constant(extent));

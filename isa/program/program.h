@@ -130,9 +130,14 @@ struct Kernel {
   std::optional<std::int64_t> threads;  ///< @threads(n)
   std::int64_t resident = 1;            ///< @resident(n): blocks for which registers must suffice
   bool split_barriers = false;  ///< @split_barriers(1): only producer warps wait, if possible
+  /// @cluster(x, y, z): blocks of a cluster along the grid's extents; empty without clusters.
+  std::vector<std::int64_t> cluster;
   std::vector<VarId> parameters;
   std::vector<Variable> variables;
   Block body;
+
+  /// Blocks of a cluster; 1 without clusters.
+  [[nodiscard]] std::int64_t cluster_blocks() const;
 
   [[nodiscard]] const Variable& variable(VarId id) const {
     return variables[static_cast<std::size_t>(id.index)];

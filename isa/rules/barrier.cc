@@ -82,7 +82,8 @@ RuleResult result_types(const AllocateBarrier& inst, const RuleContext& context)
 
 template <>
 RuleResult result_types(const Arrive& inst, const RuleContext& context) {
-  if (!check_stage(inst.barrier, inst.stage, position_of(&Arrive::stage), context)) {
+  if (!check_stage(inst.barrier, inst.stage, position_of(&Arrive::stage), context) ||
+      !check_block_rank(inst.block, position_of(&Arrive::block), context)) {
     return std::nullopt;
   }
   return std::vector<Type>{};
@@ -96,6 +97,7 @@ RuleResult result_types(const ArriveExpect& inst, const RuleContext& context) {
                    "`CopyAsyncWaitGroup` and arrive by `Arrive`",
                    context) ||
       !check_stage(inst.barrier, inst.stage, position_of(&ArriveExpect::stage), context) ||
+      !check_block_rank(inst.block, position_of(&ArriveExpect::block), context) ||
       !is_integer_scalar(inst.bytes, slot, "`bytes`", context)) {
     return std::nullopt;
   }

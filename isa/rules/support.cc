@@ -210,4 +210,41 @@ bool check_pending(const ScalarOperand& pending, std::size_t slot, const RuleCon
   return false;
 }
 
+bool has_cluster(std::string_view what, const RuleContext& context) {
+  if (context.target().sm < 90) {
+    add_note(context.error(Code::not_supported,
+                           fmt::format("{} needs sm_90 or later, which have clusters; the target "
+                                       "is {}",
+                                       what, to_string(context.target()))),
+             "let each block copy for itself and arrive at its own barriers");
+    return false;
+  }
+  if (!context.kernel().cluster.empty()) return true;
+  add_note(context.error(Code::bad_group,
+                         fmt::format("{} is of a cluster, and the blocks of this kernel are in "
+                                     "none",
+                                     what)),
+           "write `@cluster(2)` above the kernel: two blocks along x are a cluster",
+           context.kernel().span);
+  return false;
+}
+
+bool check_block_rank(const std::optional<ScalarOperand>& block, std::size_t slot,
+                      const RuleContext& context) {
+  if (!block) return true;
+  if (!has_cluster("`block=`", context)) return false;
+  if (!is_integer(block->value.kind())) {
+    context.error(Code::scalar_type, slot,
+                  fmt::format("`block` is an integer, this is {}", to_string(block->value.kind())));
+    return false;
+  }
+  const auto rank = block->value.constant_int();
+  const std::int64_t blocks = context.kernel().cluster_blocks();
+  if (!rank || (0 <= *rank && *rank < blocks)) return true;
+  context.error(Code::index_out_of_range, slot,
+                fmt::format("a cluster of {} blocks has ranks 0 to {}; this is rank {}", blocks,
+                            blocks - 1, *rank));
+  return false;
+}
+
 }  // namespace tilevm::isa

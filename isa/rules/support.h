@@ -73,4 +73,13 @@ void note_operand(Diagnostic& diagnostic, RegisterOperand operand, const RuleCon
 [[nodiscard]] bool check_pending(const ScalarOperand& pending, std::size_t slot,
                                  const RuleContext& context);
 
+/// An instruction that reaches other blocks of a cluster is in a kernel with a `@cluster(..)`, and
+/// the target has clusters; reports otherwise.
+[[nodiscard]] bool has_cluster(std::string_view what, const RuleContext& context);
+
+/// The rank of a block of the cluster, if one is given: an integer, and a constant one is that of a
+/// block.
+[[nodiscard]] bool check_block_rank(const std::optional<ScalarOperand>& block, std::size_t slot,
+                                    const RuleContext& context);
+
 }  // namespace tilevm::isa

@@ -125,6 +125,28 @@ RuleResult copy_types(const Instruction& inst, const CopySlots& slots, const Rul
   return std::nullopt;
 }
 
+/// The blocks that get a box, if they are named: at least one, and all in the cluster.
+bool check_multicast(const std::optional<ScalarOperand>& mask, const RuleContext& context) {
+  if (!mask) return true;
+  constexpr auto slot = position_of(&CopyAsyncTensorGlobalToShared::multicast);
+  if (!has_cluster("`multicast=`", context)) return false;
+  if (!is_integer(mask->value.kind())) {
+    context.error(
+        Code::scalar_type, slot,
+        fmt::format("`multicast` is an integer, this is {}", to_string(mask->value.kind())));
+    return false;
+  }
+  const auto value = mask->value.constant_int();
+  const std::int64_t all = (std::int64_t{1} << context.kernel().cluster_blocks()) - 1;
+  if (!value || (0 < *value && *value <= all)) return true;
+  context.error(Code::index_out_of_range, slot,
+                fmt::format("the mask {} names {}; bit r is for the block of rank r, and {} names "
+                            "all {} blocks of the cluster",
+                            *value, *value == 0 ? "no block" : "blocks that are not in the cluster",
+                            all, context.kernel().cluster_blocks()));
+  return false;
+}
+
 }  // namespace
 
 template <>
@@ -149,7 +171,7 @@ RuleResult result_types(const CopyAsyncTensorGlobalToShared& inst, const RuleCon
   }
   constexpr auto fill = position_of(&Copy::fill_nan);
   const auto fills_nan = constant_flag(inst.fill_nan, "fill_nan", fill, context);
-  if (!fills_nan) return std::nullopt;
+  if (!fills_nan || !check_multicast(inst.multicast, context)) return std::nullopt;
   const DType& dtype = context.type(inst.dst).dtype;
   if (*fills_nan && dtype != f16 && dtype != bf16 && dtype != f32) {
     context.error(

@@ -18,6 +18,7 @@
 #include "isa/program/tile_move.h"
 #include "isa/rules/rules.h"
 #include "isa/rules/support.h"
+#include "isa/verify/verify_cluster.h"
 #include "isa/verify/verify_groups.h"
 #include "isa/verify/verify_pipeline.h"
 #include "isa/verify/verify_tensor_copies.h"
@@ -46,6 +47,7 @@ class KernelVerifier {
     }
     check_threads();
     if (types_hold_) check_groups(kernel_, target_, diagnostics_, info_);
+    check_cluster(kernel_, target_, info_, diagnostics_);
     if (types_hold_) check_tensor_copies(kernel_, diagnostics_, info_);
     check_shared_size();
   }

@@ -13,8 +13,18 @@ std::optional<BarrierUseSite> find_stage(const StageAccess& access, Context& con
                              access.site.mnemonic, stage, access.name, access.stages - 1));
     return std::nullopt;
   }
+  const GroupsPlan& groups = *context.settings.groups;
+  std::int64_t block = context.state.rank;
+  if (access.block && !context.evaluate(*access.block, block)) return std::nullopt;
+  if (block < 0 || block >= groups.blocks) {
+    context.fail(Code::out_of_bounds, access.site.span,
+                 fmt::format("`{}` names block {} of the cluster, which has blocks 0 to {}",
+                             access.site.mnemonic, block, groups.blocks - 1));
+    return std::nullopt;
+  }
   BarrierUseSite site = access.site;
-  site.object = access.first + static_cast<std::size_t>(stage);
+  site.object = groups.object_of(static_cast<std::uint32_t>(block),
+                                 access.first + static_cast<std::size_t>(stage));
   return site;
 }
 

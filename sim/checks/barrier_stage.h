@@ -16,6 +16,7 @@ struct StageAccess {
   std::size_t first = 0;  ///< the barrier's first stage, in GroupsPlan::objects
   std::int64_t stages = 1;
   std::optional<ScalarCode> stage;
+  std::optional<ScalarCode> block;  ///< rank in the cluster of the block whose barrier it is
   std::string name;
   BarrierUseSite site;
 };
@@ -27,9 +28,13 @@ StageAccess make_stage(const Inst& inst, const Preparation& preparation) {
   StageAccess access{static_cast<std::size_t>(barrier.first),
                      barrier.stages,
                      {},
+                     {},
                      preparation.name(inst.barrier.var),
                      {0, preparation.mnemonic(), preparation.span}};
   if (inst.stage) access.stage = ScalarCode(inst.stage->value);
+  if constexpr (requires { inst.block; }) {
+    if (inst.block) access.block = ScalarCode(inst.block->value);
+  }
   return access;
 }
 

@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "sim/access/copy_plan.h"
+#include "sim/checks/cluster_checks.h"
 
 namespace tilevm::sim {
 namespace {
@@ -82,21 +83,29 @@ std::int64_t known_phases(const SyncObject& object, const Context& context) {
   return awaited;
 }
 
+/// The rank in the cluster of the block whose barrier is used.
+std::uint32_t block_of(const BarrierUseSite& site, const Context& context) {
+  return static_cast<std::uint32_t>(site.object / context.settings.groups->block_objects);
+}
+
 /// Whether every thread of the group sees that the barrier was initialised.
 bool is_visible(const BarrierUseSite& site, Context& context) {
   const SyncObject& object = context.state.parties.object(site.object);
-  if (site.object >= context.settings.groups->first_named) return true;
+  if (!context.settings.groups->is_memory_barrier(site.object)) return true;
   const std::uint16_t group = context.state.group;
   if (object.made && context.state.parties.is_known({*object.made, object.maker, true}, group)) {
     return true;
   }
   const PlannedObject& plan = planned(context, site.object);
+  const bool is_remote = block_of(site, context) != context.settings.groups->block_of(group);
   context.fail(Code::barrier_not_ready, site.span,
                fmt::format("`{}` uses {} before its initialisation is visible to all threads of {}",
                            site.mnemonic, plan.name, group_name(context, group)));
   add_note(context.fault->diagnostic,
-           "one thread initialises the barrier here; insert `Synchronize()` after it, before the "
-           "first use",
+           fmt::format("one thread {}initialises the barrier here; insert `{}()` after it, before "
+                       "the first use",
+                       is_remote ? "of its block " : "",
+                       is_remote ? "SynchronizeCluster" : "Synchronize"),
            plan.span);
   return false;
 }
@@ -218,11 +227,25 @@ void note_overtaken(const PhaseWait& wait, std::size_t number, Context& context)
   state.overtaken = OvertakenWait{number, wait, last == nullptr ? Span{} : last->span};
 }
 
+/// Whether every warp of a group has passed a wait before what a clock is after. Of a warp one
+/// thread suffices: what single threads of it did later is known of elected threads alone, and
+/// `elect.sync` lets all threads of the warp come first.
+bool has_passed(const PhaseWait& wait, const PartyClock& seen, const Context& context) {
+  const ThreadRange& threads = planned_group(context, wait.group).threads;
+  for (std::uint32_t warp = threads.first; warp < threads.end(); warp += warp_threads) {
+    std::uint32_t thread = warp;
+    const std::uint32_t end = std::min(warp + warp_threads, threads.end());
+    while (thread < end && !seen.is_after(wait.segment, thread)) ++thread;
+    if (thread == end) return false;
+  }
+  return true;
+}
+
 /// When a phase has completed, whoever waited for the one before has passed in every order.
 void check_not_overtaken(std::size_t number, std::int64_t phase, Context& context) {
   const SyncObject& object = context.state.parties.object(number);
   for (const PhaseWait& wait : object.waits) {
-    if (wait.phase == phase - 1 && !object.left.seen.is_after(wait.segment)) {
+    if (wait.phase == phase - 1 && !has_passed(wait, object.left.seen, context)) {
       note_overtaken(wait, number, context);
     }
   }
@@ -252,8 +275,9 @@ std::string arrived(const PhaseArrival& arrival, const Context& context) {
   return fmt::format("{} threads of {}", arrival.threads, group.name);
 }
 
-void make_barrier(std::size_t object, Context& context) {
+void make_barrier(std::size_t own_object, Context& context) {
   BlockState& state = context.state;
+  const std::size_t object = context.settings.groups->object_of(state.rank, own_object);
   SyncObject& made = state.parties.object(object);
   made.expected = made.pending = planned(context, object).arrivals;
   made.made = state.parties.segment(state.group);
@@ -297,6 +321,8 @@ bool arrive(const BarrierUseSite& site, std::int64_t bytes, Context& context) {
   const std::uint16_t group = state.group;
   const std::uint32_t threads = planned_group(context, group).threads.count;
   if (!is_visible(site, context)) return false;
+  const RemoteUse use{0, state.parties.segment(group), site.mnemonic, site.span};
+  if (!note_remote_use(block_of(site, context), use, context)) return false;
   SyncObject& object = state.parties.object(site.object);
   const std::int64_t known = known_phases(object, context);
   if (known < object.phase) return ambiguous_arrival(site, known, context);
@@ -440,8 +466,9 @@ bool complete_operation(std::size_t position, Context& context) {
   AsyncOperation operation = std::move(under_way[position]);
   under_way.erase(under_way.begin() + static_cast<std::ptrdiff_t>(position));
   if (!operation.plan->complete(operation, context)) return false;
-  return !operation.object ||
-         complete_bytes(*operation.object, operation.bytes, operation.segment, context);
+  if (!operation.object) return true;
+  context.state.parties.object(*operation.object).left.seen.join(operation.phases);
+  return complete_bytes(*operation.object, operation.bytes, operation.segment, context);
 }
 
 bool report_overtaken(Context& context) {
@@ -463,13 +490,15 @@ bool report_overtaken(Context& context) {
   return false;
 }
 
-bool check_exit(Span span, Context& context) {
+bool check_exit(Span span, bool is_last, Context& context) {
   const BlockState& state = context.state;
-  if (state.overtaken) return report_overtaken(context);
+  if (is_last && state.overtaken) return report_overtaken(context);
   const auto& copies = state.shared.copies;
-  const Span begun = !state.under_way.empty() ? state.under_way.front().span
-                     : !copies.empty()        ? copies.front().plan->destination.span
-                                              : unread_store(state);
+  const auto own = std::find_if(state.under_way.begin(), state.under_way.end(),
+                                [&](const auto& each) { return each.block == state.rank; });
+  const Span begun = own != state.under_way.end() ? own->span
+                     : !copies.empty()            ? copies.front().plan->destination.span
+                                                  : unread_store(state);
   if (begun == Span{}) return true;
   context.fail(Code::exit_in_flight, span,
                "the block ends while an asynchronous access is under way");

@@ -19,8 +19,9 @@ struct BarrierUseSite {
   Span span{};
 };
 
-/// One thread initialises a stage of a memory barrier.
-void make_barrier(std::size_t object, Context& context);
+/// One thread of the current block initialises a stage of a memory barrier, given by its number
+/// among the objects of the block.
+void make_barrier(std::size_t own_object, Context& context);
 
 /// Whether a copy of so many bytes may begin that a stage counts. False after a fault: the barrier
 /// is not visible yet, an earlier phase may count the bytes, or the phase expects fewer.
@@ -57,8 +58,8 @@ void make_barrier(std::size_t object, Context& context);
 /// Records the fault of BlockState::overtaken; false.
 bool report_overtaken(Context& context);
 
-/// Whether the block may end: no wait may be overtaken and nothing is under way. False after a
-/// fault.
-[[nodiscard]] bool check_exit(Span span, Context& context);
+/// Whether the block may end: nothing is under way and, if it is the last one of its cluster, no
+/// wait may be overtaken. False after a fault.
+[[nodiscard]] bool check_exit(Span span, bool is_last, Context& context);
 
 }  // namespace tilevm::sim

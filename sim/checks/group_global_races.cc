@@ -157,7 +157,7 @@ bool report_global(const GroupGlobalAccess& earlier, const GroupGlobalAccess& no
   context.fail(Code::race, access.span,
                fmt::format("`{}` races for {}: {} {} what {} {}, and nothing orders the two",
                            access.mnemonic, element, now_who, now_verb, earlier_who, earlier_verb));
-  context.fault->thread = static_cast<std::int64_t>(clash.thread);
+  context.fault->thread = clash.thread % context.settings.threads;
   add_note(context.fault->diagnostic, "the other access is here", earlier.footprint.access->span);
   add_note(
       context.fault->diagnostic,

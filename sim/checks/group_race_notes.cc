@@ -37,7 +37,7 @@ struct LatestWait {
 LatestWait find_latest_wait(const Context& context) {
   const BlockState& state = context.state;
   LatestWait latest;
-  for (std::size_t i = 0; i < context.settings.groups->first_named; ++i) {
+  for (std::size_t i = 0; i < state.parties.objects().size(); ++i) {
     const PhaseWait* wait = state.parties.object(i).last_wait(state.group);
     if (wait == nullptr) continue;
     if (latest.wait != nullptr && wait->segment.number < latest.wait->segment.number) continue;
@@ -114,6 +114,15 @@ void explain_early_arrival(const GroupRace& race, Context& context) {
       context.fault->diagnostic,
       fmt::format("{} arrived at that phase here, before the wait for the product", group.name),
       found->span);
+}
+
+/// Says in which block of a cluster the tensor is, if the access is of another one.
+void explain_block(const GroupRace& race, Context& context) {
+  const std::uint32_t from = context.settings.groups->block_of(race.now.group);
+  if (race.now.block == from) return;
+  add_note(context.fault->diagnostic,
+           fmt::format("it is `{}` of block {} of the cluster, which a thread of block {} reaches",
+                       race.resolved.access->tensor, race.now.block, from));
 }
 
 /// Says how a write comes after a product that reads what is written.
@@ -224,10 +233,11 @@ bool report_group_race(const GroupRace& race, Context& context) {
                   : std::string(past_verb(race.earlier.kind)));
   }
   context.fail(code, access.span, std::move(message));
-  if (!race.is_async) context.fault->thread = static_cast<std::int64_t>(race.thread);
+  if (!race.is_async) context.fault->thread = race.thread % context.settings.threads;
   add_note(context.fault->diagnostic,
            fmt::format("the other access is here{}", in_flight ? ", and goes on" : ""),
            race.earlier.access->span);
+  explain_block(race, context);
   explain_shared_address(access, race.first, context);
   explain_combinations(type_of(access, race.now.kind == AccessKind::read      ? SharedUse::read
                                        : race.now.kind == AccessKind::combine ? SharedUse::combine

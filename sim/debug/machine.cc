@@ -109,7 +109,8 @@ void Machine::publish_segments() {
 
 /// A fault as `tilevm run` reports it.
 Fault Machine::met(Fault fault, std::uint64_t rank) const {
-  fault.block = launch().launch().block_index(rank);
+  if (fault.block.empty()) fault.block = launch().launch().block_index(rank);
+  fault.block.resize(launch().launch().grid.rank);
   std::string met = fmt::format("in block [{}]", fmt::join(fault.block, ", "));
   if (fault.thread) met += fmt::format(", thread {}", *fault.thread);
   add_note(fault.diagnostic, std::move(met));
@@ -197,8 +198,7 @@ void Machine::admit() {
                     [](const auto& resident) { return !resident->state.wait; }));
   const std::size_t enough = orders ? enough_blocks : 1;
   BlockInterpreter& interpreter = launch().interpreter();
-  for (;
-       state_.next_rank < plan.grid.blocks() && state_.residents.size() < most && runnable < enough;
+  for (; state_.next_rank < plan.units() && state_.residents.size() < most && runnable < enough;
        ++runnable) {
     auto resident = std::make_shared<Resident>();
     resident->rank = state_.next_rank;

@@ -70,10 +70,9 @@ void add_groups(const BlockState& state, StateHash& hash) {
   for (const AsyncOperation& operation : state.under_way) hash.add(operation.data);
 }
 
-void add_block(const BlockState& state, StateHash& hash) {
+/// What a block of a cluster has for itself.
+void add_own(const OwnState& state, StateHash& hash) {
   for (const std::int64_t index : state.block) hash.add(static_cast<std::uint64_t>(index));
-  hash.add(state.order);
-  hash.add(state.scalars);
   for (const GlobalView& view : state.views) {
     hash.add(static_cast<std::uint64_t>(view.buffer));
     for (const std::int64_t extent : view.extents) hash.add(static_cast<std::uint64_t>(extent));
@@ -85,6 +84,16 @@ void add_block(const BlockState& state, StateHash& hash) {
   add_shared(state.shared, hash);
   add_products(state.products, hash);
   hash.add(state.prints.bytes());
+}
+
+void add_block(const BlockState& state, StateHash& hash) {
+  add_own(state, hash);
+  hash.add(state.order);
+  hash.add(state.scalars);
+  hash.add(static_cast<std::uint64_t>(state.rank));
+  for (std::size_t i = 0; i < state.others.size(); ++i) {
+    if (i != state.rank) add_own(state.others[i], hash);
+  }
   hash.add(state.next);
   hash.add(state.steps);
   hash.add(state.draws);
@@ -95,11 +104,12 @@ void add_block(const BlockState& state, StateHash& hash) {
 
 }  // namespace
 
-std::size_t bytes_of(const Resident& resident) {
-  const BlockState& state = resident.state;
+namespace {
+
+/// Bytes of what a block of a cluster has for itself.
+std::size_t bytes_of(const OwnState& state) {
   const SharedMemory& shared = state.shared;
-  std::size_t bytes = sizeof(Resident) + state.registers.bytes() + state.undefined.bytes();
-  bytes += (state.scalars.size() + resident.last_run.size()) * sizeof(std::uint64_t);
+  std::size_t bytes = state.registers.bytes() + state.undefined.bytes();
   bytes += state.views.size() * sizeof(GlobalView) + state.prints.bytes().size();
   bytes += shared.bytes.size() + shared.undefined.size() + shared.in_flight.size() / 8;
   bytes += shared.since_barrier.records.size() * sizeof(AccessRecord);
@@ -110,6 +120,16 @@ std::size_t bytes_of(const Resident& resident) {
     bytes += history.recent.size() * sizeof(GlobalFootprint) + history.marks.size() * 64;
   }
   for (const TouchedBits& block : state.global.block) bytes += block.size() * 64;
+  return bytes;
+}
+
+}  // namespace
+
+std::size_t bytes_of(const Resident& resident) {
+  const BlockState& state = resident.state;
+  std::size_t bytes = sizeof(Resident) + bytes_of(static_cast<const OwnState&>(state));
+  for (const OwnState& other : state.others) bytes += sizeof(OwnState) + bytes_of(other);
+  bytes += (state.scalars.size() + resident.last_run.size()) * sizeof(std::uint64_t);
   bytes += state.accesses.size() * sizeof(GroupAccess);
   for (const GroupState& group : state.groups) {
     bytes += sizeof(GroupState) + group.scalars.size() * sizeof(std::uint64_t);

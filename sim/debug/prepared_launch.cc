@@ -80,7 +80,8 @@ void PreparedLaunch::prepare(const Options& options, AccessObserver* accesses) {
   const Plan& plan = plan_->plan;
   const Grid& blocks = *std::get_if<Grid>(&grid);
   launch_.emplace(LaunchPlan{plan, memory_.buffers, parameters_, blocks, uses_,
-                             BlockSequence(BlockOrder{}, blocks.blocks()), workspaces()});
+                             BlockSequence(BlockOrder{}, blocks.blocks() / plan.groups.blocks),
+                             workspaces()});
   settings_ = run_settings(options, plan);
   settings_.turns = &turns_;
   settings_.observers.accesses = accesses;
@@ -92,7 +93,7 @@ void PreparedLaunch::forget_accesses(std::uint64_t now) {
   if (grid_fault_) return;
   compared_ = plan().orders_blocks ? 0 : now;
   raced_at_.reset();
-  const std::uint64_t blocks = launch_->grid.blocks();
+  const std::uint64_t blocks = launch_->units();
   if (settings_.uses != nullptr && plan().orders_blocks) {
     ordered_.emplace(memory_.buffers, launch_->uses, plan().global_granule_shift);
     first_time_.sink = settings_.observers.happens_before = &*ordered_;

@@ -141,7 +141,7 @@ Position make_position(Machine& machine, std::size_t resident) {
     return position;
   }
   const Resident& block = *state.residents[resident];
-  position.block = launch.launch().block_index(block.rank);
+  position.block = launch.launch().named(block.state.block);
   const std::size_t next = block.state.next;
   if (next >= launch.plan().records.size()) {
     position.kind = Position::Kind::block_end;

@@ -341,12 +341,10 @@ Reply Session::run(const command::FocusBlock& block) {
                              machine().launch().kernel().name,
                              fmt::join(extents.begin(), extents.begin() + launch.grid.rank, ", "))};
   }
-  const auto linear = static_cast<std::uint64_t>(
-      block.block[0] + extents[0] * (block.block[1] + extents[1] * block.block[2]));
-  return begin_of_block(linear);
+  return begin_of_block(launch.cluster_of(block.block));
 }
 
-/// Blocks begin in the order of their linear indices.
+/// Blocks, or clusters, begin in the order of their linear indices.
 Reply Session::begin_of_block(std::uint64_t rank) {
   const std::size_t launch = machine().launch_index();
   focus_ = {launch, rank};

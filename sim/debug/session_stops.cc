@@ -336,7 +336,7 @@ std::optional<WatchChange> Session::changed_watch() {
       if (resident->last_run[i] <= latest) continue;
       latest = resident->last_run[i];
       change->line = machine().launch().records()[i].line;
-      change->block = machine().launch().launch().block_index(resident->rank);
+      change->block = machine().launch().launch().named(resident->state.block);
     }
   }
   return change;

@@ -43,6 +43,15 @@ void limit_pending(Context& context) {
 
 }  // namespace
 
+Tile data_tile(const LayoutParts& parts, unsigned bits) {
+  Tile tile;
+  tile.threads = 1;
+  tile.locals = parts.locals;
+  tile.bits = bits;
+  tile.thread_bytes = (parts.locals * bits + 7) / 8;
+  return tile;
+}
+
 void fill_shared(PendingCopy& copy, Context& context) {
   const SharedAccess& destination = copy.plan->destination;
   SharedMemory& shared = context.state.shared;
@@ -126,7 +135,8 @@ void complete_barrier(Context& context) {
   if (context.settings.has_parties()) {
     context.state.parties.synchronize(context.state.group);
     if (!context.settings.checks.padding) update_unwritten(context.state.shared);
-    if (context.state.group == 0) forget_history(context.state.global);
+    const GroupsPlan& groups = *context.settings.groups;
+    if (context.state.group % groups.block_groups == 0) forget_history(context.state.global);
     return;
   }
   SharedMemory& shared = context.state.shared;

@@ -29,4 +29,7 @@ void synchronize(std::uint32_t number, Context& context);
 /// A barrier of all threads for which `redundant` is not checked.
 void complete_barrier(Context& context);
 
+/// A tile that one thread holds, in row-major order: what a copy moves.
+[[nodiscard]] Tile data_tile(const LayoutParts& parts, unsigned bits);
+
 }  // namespace tilevm::sim

@@ -21,6 +21,12 @@ std::pair<std::size_t, std::uint32_t> named(const Inst& inst, const Preparation&
           static_cast<std::uint32_t>(inst.warps.value.constant_int().value_or(1))};
 }
 
+/// The object of the current block.
+BarrierUseSite of_block(BarrierUseSite site, const Context& context) {
+  site.object = context.settings.groups->object_of(context.state.rank, site.object);
+  return site;
+}
+
 }  // namespace
 
 template <>
@@ -85,14 +91,18 @@ template <>
 Action prepare(const isa::SyncNamedBarrier& inst, const Preparation& preparation) {
   const auto [object, warps] = named(inst, preparation);
   return [site = BarrierUseSite{object, preparation.mnemonic(), preparation.span},
-          warps = warps](Context& context) { return come_to_named(site, warps, true, context); };
+          warps = warps](Context& context) {
+    return come_to_named(of_block(site, context), warps, true, context);
+  };
 }
 
 template <>
 Action prepare(const isa::ArriveNamedBarrier& inst, const Preparation& preparation) {
   const auto [object, warps] = named(inst, preparation);
   return [site = BarrierUseSite{object, preparation.mnemonic(), preparation.span},
-          warps = warps](Context& context) { return come_to_named(site, warps, false, context); };
+          warps = warps](Context& context) {
+    return come_to_named(of_block(site, context), warps, false, context);
+  };
 }
 
 }  // namespace tilevm::sim

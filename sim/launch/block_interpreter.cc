@@ -11,6 +11,7 @@
 #include "sim/exec/async_copy.h"
 #include "sim/flight/async_product.h"
 #include "sim/launch/group_scheduler.h"
+#include "sim/state/cluster.h"
 
 namespace tilevm::sim {
 namespace {
@@ -55,9 +56,19 @@ BlockInterpreter::BlockInterpreter(const Plan& plan, const Memory& memory,
 }
 
 BlockState BlockInterpreter::new_state() const {
+  BlockState state;
+  static_cast<OwnState&>(state) = new_own_state();
+  if (plan_.groups.blocks == 1) return state;
+  // The current block's place is empty.
+  state.others.emplace_back();
+  for (std::uint32_t i = 1; i < plan_.groups.blocks; ++i) state.others.push_back(new_own_state());
+  return state;
+}
+
+OwnState BlockInterpreter::new_own_state() const {
   const RunSettings& settings = context_.settings;
   const Checks& checks = settings.checks;
-  BlockState state;
+  OwnState state;
   state.registers = RegisterSlab(plan_.register_bytes);
   const bool masked = checks.uninitialized || checks.padding;
   state.undefined = UndefinedRegisters(masked ? plan_.register_bytes : 0);
@@ -81,25 +92,43 @@ BlockState BlockInterpreter::new_state() const {
 }
 
 void BlockInterpreter::start(const std::array<std::int64_t, 3>& block, std::uint64_t order) {
-  state_.block = block;
   state_.order = order;
   state_.scalars.assign(plan_.scalar_slots, 0);
   std::copy(parameters_.begin(), parameters_.end(), state_.scalars.begin());
-  start_shared_memory();
-  state_.prints.clear();
-  state_.undefined.reset();
   state_.next = 0;
   state_.steps = 0;
   state_.draws = 0;
-  state_.probe = {};
-  const Trace* trace = context_.settings.observers.trace;
-  state_.traced = trace != nullptr &&
-                  (trace->first_blocks > 0 ? order < trace->first_blocks : trace->block == block);
   state_.wait.reset();
   state_.turns = 0;
-  start_products();
+  enter_block(0, state_);
+  for_each_member(state_, [&] { start_member(member(block, state_.rank)); });
   start_groups(plan_, state_);
   context_.fault.reset();
+}
+
+/// The block of a rank in the cluster whose first block is given; x counts first.
+std::array<std::int64_t, 3> BlockInterpreter::member(const std::array<std::int64_t, 3>& first,
+                                                     std::uint32_t rank) const {
+  std::array<std::int64_t, 3> block = first;
+  std::int64_t left = rank;
+  for (std::size_t d = 0; d < block.size(); ++d) {
+    block[d] += left % plan_.groups.cluster[d];
+    left /= plan_.groups.cluster[d];
+  }
+  return block;
+}
+
+void BlockInterpreter::start_member(const std::array<std::int64_t, 3>& block) {
+  state_.block = block;
+  start_shared_memory();
+  state_.prints.clear();
+  state_.undefined.reset();
+  state_.probe = {};
+  const Trace* trace = context_.settings.observers.trace;
+  state_.traced = trace != nullptr && (trace->first_blocks > 0 ? state_.order < trace->first_blocks
+                                                               : trace->block == block);
+  start_products();
+  state_.tensor_stores.clear();
 }
 
 /// Initial contents are unspecified. The simulator makes them zero, whatever ran before.
@@ -146,7 +175,7 @@ std::optional<Fault> BlockInterpreter::run_block(const std::array<std::int64_t, 
 
 bool BlockInterpreter::step() {
   const PlanOp& record = plan_.records[state_.next];
-  if (state_.steps >= context_.settings.max_steps) return step_limit(record);
+  if (state_.steps >= context_.settings.max_steps * plan_.groups.blocks) return step_limit(record);
   ++state_.steps;
   ++executed_[state_.next];
   if (record.meter) record.meter(state_, meter_cache_, accesses_[state_.next]);
@@ -174,6 +203,18 @@ bool BlockInterpreter::step_groups(std::size_t number) {
     if (context_.settings.observers.probes != nullptr) run_probe_of(record);
   }
   return settle_groups(plan_, record, context_);
+}
+
+/// A fault of a cluster is in the block that was the current one.
+std::optional<Fault> BlockInterpreter::take_fault() {
+  std::optional<Fault> fault = std::exchange(context_.fault, std::nullopt);
+  if (fault && !state_.others.empty())
+    fault->block.assign(state_.block.begin(), state_.block.end());
+  return fault;
+}
+
+void BlockInterpreter::publish() {
+  for_each_member(state_, [&] { publish_accesses(context_); });
 }
 
 bool BlockInterpreter::run_segment() {
@@ -204,7 +245,8 @@ bool BlockInterpreter::emit_trace(const PlanOp& record) {
   const bool loop_ended = record.kind == PlanOp::Kind::loop_next && state_.next == record.target;
   if (loop_ended || (record.mnemonic.empty() && record.written.empty())) return true;
   const Trace& trace = *context_.settings.observers.trace;
-  TraceEvent event{state_.block, state_.steps, record.span, record.mnemonic, state_.group, {}, {}};
+  const auto group = static_cast<std::uint16_t>(state_.group % plan_.groups.block_groups);
+  TraceEvent event{state_.block, state_.steps, record.span, record.mnemonic, group, {}, {}};
   if (trace.values) show_values(record.written, state_, event);
   if (trace.tell(event)) return true;
   state_.traced = false;

@@ -10,6 +10,7 @@
 #include "sim/api/sim.h"
 #include "sim/checks/global_races.h"
 #include "sim/launch/plan.h"
+#include "sim/state/cluster.h"
 #include "sim/state/context.h"
 
 namespace tilevm::sim {
@@ -21,8 +22,9 @@ class BlockInterpreter {
   BlockInterpreter(const Plan& plan, const Memory& memory,
                    const std::vector<std::uint64_t>& parameters, const RunSettings& settings);
 
-  /// Runs one block from begin to end, or until the run is stopped. Gives the fault that stopped
-  /// the block, if any. `order` is the block's rank in the launch order.
+  /// Runs one block from begin to end, or a cluster, of which it is the first block; or until the
+  /// run is stopped. Gives the fault that stopped it, if any. `order` is its rank in the launch
+  /// order.
   std::optional<Fault> run_block(const std::array<std::int64_t, 3>& block, std::uint64_t order);
 
   /// Resets the interpreter to the beginning of a block.
@@ -44,14 +46,18 @@ class BlockInterpreter {
   /// Runs until the block has taken this many turns; for a replay, in which no turn waits.
   void run_turns(std::uint32_t turns);
   /// Publishes the block's accesses, so that other blocks are compared with them.
-  void publish() { publish_accesses(context_); }
-  [[nodiscard]] std::optional<Fault> take_fault() {
-    return std::exchange(context_.fault, std::nullopt);
-  }
+  void publish();
+  /// The fault that stopped the block; in a cluster it names its block.
+  [[nodiscard]] std::optional<Fault> take_fault();
 
   [[nodiscard]] const BlockState& state() const { return state_; }
-  /// What the block printed so far.
-  [[nodiscard]] isa::PrintRecords take_prints() { return std::exchange(state_.prints, {}); }
+  /// Calls f(block, records) for each block, of a cluster all, that has printed.
+  template <class F>
+  void take_prints(F&& f) {
+    for_each_member(state_, [&] {
+      if (!state_.prints.empty()) f(state_.block, std::exchange(state_.prints, {}));
+    });
+  }
   /// How often each record ran, over all blocks so far.
   [[nodiscard]] const std::vector<std::uint64_t>& executed() const { return executed_; }
   /// What the accesses of each record cost, over all blocks so far; empty unless
@@ -66,6 +72,10 @@ class BlockInterpreter {
   [[nodiscard]] const std::vector<InstructionErrors>& errors() const { return errors_; }
 
  private:
+  [[nodiscard]] OwnState new_own_state() const;
+  [[nodiscard]] std::array<std::int64_t, 3> member(const std::array<std::int64_t, 3>& first,
+                                                   std::uint32_t rank) const;
+  void start_member(const std::array<std::int64_t, 3>& block);
   void start_shared_memory();
   void start_products();
   bool execute(const PlanOp& record);

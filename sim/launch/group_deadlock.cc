@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "sim/checks/group_barriers.h"
+#include "sim/state/cluster.h"
 
 namespace tilevm::sim {
 namespace {
@@ -56,8 +57,11 @@ void report_group_deadlock(Context& context) {
     waiters.push_back(
         {plan.groups[i], *group.wait, plan.objects[object], state.parties.object(object)});
   }
+  enter_block(plan.block_of(static_cast<std::size_t>(&waiters.front().group - plan.groups.data())),
+              context.state);
   context.fail(Code::deadlock, waiters.front().wait.span,
-               fmt::format("the block waits for ever: {}", sentence(waiters.front())));
+               fmt::format("the {} waits for ever: {}", plan.blocks == 1 ? "block" : "cluster",
+                           sentence(waiters.front())));
   Diagnostic& diagnostic = context.fault->diagnostic;
   for (std::size_t i = 1; i < waiters.size(); ++i) {
     add_note(diagnostic, fmt::format("and {}", sentence(waiters[i])), waiters[i].wait.span);
@@ -72,7 +76,10 @@ void report_group_deadlock(Context& context) {
   }
   for (std::size_t i = 1; i < state.groups.size(); ++i) {
     const bool never_began = state.groups[i].status == GroupState::Status::absent;
-    if (!never_began || plan.groups[i].parent != 0 || plan.groups[i].span == Span{}) continue;
+    const bool is_of_block =
+        plan.groups[i].parent >= 0 &&
+        plan.groups[static_cast<std::size_t>(plan.groups[i].parent)].parent < 0;
+    if (!never_began || !is_of_block || plan.groups[i].span == Span{}) continue;
     if (plan.groups[i].span.begin < waiters.front().wait.span.begin) continue;
     add_note(diagnostic,
              fmt::format("{} {} here only after the groups before have ended; groups that run at "

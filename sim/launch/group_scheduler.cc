@@ -7,9 +7,11 @@
 #include <utility>
 
 #include "sim/access/copy_plan.h"
+#include "sim/checks/cluster_checks.h"
 #include "sim/checks/group_barriers.h"
 #include "sim/checks/product_checks.h"
 #include "sim/launch/group_deadlock.h"
+#include "sim/state/cluster.h"
 
 namespace tilevm::sim {
 namespace {
@@ -17,7 +19,8 @@ namespace {
 GroupState& current(BlockState& state) { return state.groups[state.group]; }
 
 /// Makes another group the current one.
-void switch_to(std::uint16_t group, BlockState& state) {
+void switch_to(std::uint16_t group, const Context& context) {
+  BlockState& state = context.state;
   if (group == state.group) return;
   const auto exchange = [&](GroupState& other) {
     std::swap(state.next, other.next);
@@ -26,6 +29,7 @@ void switch_to(std::uint16_t group, BlockState& state) {
     state.products.exchange(other.products);
   };
   exchange(current(state));
+  enter_block(context.settings.groups->block_of(group), state);
   state.group = group;
   exchange(current(state));
 }
@@ -72,15 +76,26 @@ bool complete_one(Context& context) {
          complete_operation(static_cast<std::size_t>(first - under_way.begin()), context);
 }
 
-/// Whether the block itself is at its end, and no group runs.
-bool has_ended(const Plan& plan, const BlockState& state) {
-  return state.group == 0 && state.next >= plan.records.size() &&
-         state.groups[0].status == GroupState::Status::running;
+/// Whether the current group is a block that is at its end.
+bool is_at_end(const Plan& plan, const BlockState& state) {
+  return state.group % plan.groups.block_groups == 0 && state.next >= plan.records.size() &&
+         state.groups[state.group].status == GroupState::Status::running;
 }
 
-/// Whether a block that is at its end may end; false after a fault.
-bool check_end(Span span, Context& context) {
-  return check_all_retired(context) && check_exit(span, context);
+/// Whether all blocks have ended. A block's group is the first of its groups.
+bool have_all_ended(const Plan& plan, const BlockState& state) {
+  for (std::size_t i = 0; i < state.groups.size(); i += plan.groups.block_groups) {
+    if (state.groups[i].status != GroupState::Status::absent) return false;
+  }
+  return true;
+}
+
+/// The current group, a block, ends; false after a fault.
+bool end_block(const Plan& plan, Span span, Context& context) {
+  if (!check_all_retired(context)) return false;
+  current(context.state).status = GroupState::Status::absent;
+  if (!end_member(context)) return false;
+  return check_exit(span, have_all_ended(plan, context.state), context);
 }
 
 /// Copies of the current group that nothing has waited for.
@@ -98,15 +113,22 @@ void start_groups(const Plan& plan, BlockState& state) {
   state.accesses_to_prune = 0;
   state.global_accesses.clear();
   state.global_to_prune = 0;
-  state.tensor_stores.clear();
   state.begun.reset();
   state.overtaken.reset();
   state.group = 0;
   state.parties = {};
   if (!plan.groups.active) return;
   state.groups.resize(plan.groups.groups.size());
-  state.groups[0].status = GroupState::Status::running;
+  state.remote_uses.clear();
+  for (std::size_t i = 0; i < state.groups.size(); i += plan.groups.block_groups) {
+    state.groups[i].status = GroupState::Status::running;
+    if (i > 0) state.groups[i].scalars = state.scalars;
+  }
   state.parties = GroupOrder(state.order, plan.groups.threads(), plan.groups.objects.size());
+  if (plan.groups.objects.size() > plan.groups.cluster_barrier()) {
+    SyncObject& barrier = state.parties.object(plan.groups.cluster_barrier());
+    barrier.expected = barrier.pending = plan.groups.objects.back().arrivals;
+  }
 }
 
 void begin_groups(const PlanOp& fork, Context& context) {
@@ -115,13 +137,15 @@ void begin_groups(const PlanOp& fork, Context& context) {
   outer.status = GroupState::Status::forked;
   outer.children = static_cast<std::uint32_t>(fork.groups.size());
   state.next = fork.target;
+  const GroupsPlan& plan = *context.settings.groups;
   for (const PlanOp::Begin& begin : fork.groups) {
-    GroupState& inner = state.groups[begin.group];
+    const auto number = static_cast<std::uint16_t>(plan.group_of(state.rank, begin.group));
+    GroupState& inner = state.groups[number];
     inner.status = GroupState::Status::running;
     inner.next = begin.record;
     inner.scalars = state.scalars;
     inner.wait.reset();
-    state.parties.fork(state.group, begin.group);
+    state.parties.fork(state.group, number);
   }
   state.parties.begin_segment(state.group);
 }
@@ -151,18 +175,23 @@ bool end_group(const PlanOp& end, Context& context) {
 
 bool settle_groups(const Plan& plan, const PlanOp& record, Context& context) {
   BlockState& state = context.state;
-  if (has_ended(plan, state)) return check_end(record.span, context);
-  const bool may_leave = record.orders_groups;
-  auto next = choose(context.settings.group_schedule, may_leave, state);
-  while (!next) {
-    if (!complete_one(context)) {
-      if (!context.fault) report_group_deadlock(context);
-      return false;
+  while (true) {
+    if (is_at_end(plan, state)) {
+      if (!end_block(plan, record.span, context)) return false;
+      if (have_all_ended(plan, state)) return true;
     }
-    next = choose(context.settings.group_schedule, may_leave, state);
+    const bool may_leave = record.orders_groups;
+    auto next = choose(context.settings.group_schedule, may_leave, state);
+    while (!next) {
+      if (!complete_one(context)) {
+        if (!context.fault) report_group_deadlock(context);
+        return false;
+      }
+      next = choose(context.settings.group_schedule, may_leave, state);
+    }
+    switch_to(*next, context);
+    if (!is_at_end(plan, state)) return true;
   }
-  switch_to(*next, state);
-  return !has_ended(plan, state) || check_end(record.span, context);
 }
 
 }  // namespace tilevm::sim

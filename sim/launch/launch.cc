@@ -168,6 +168,13 @@ std::variant<Grid, Fault> evaluate_grid(const isa::Kernel& kernel,
                                   "{}",
                                   d, kernel.name, extent, isa::max_grid_extents[d]));
     }
+    const std::int64_t blocks = d < kernel.cluster.size() ? kernel.cluster[d] : 1;
+    if (extent % blocks != 0) {
+      return fault_of(Code::bad_grid, kernel.grid[d].span(),
+                      fmt::format("grid extent {} of kernel `{}` is {}, which is not a multiple of "
+                                  "the {} blocks of a cluster along it",
+                                  d, kernel.name, extent, blocks));
+    }
     grid.extents[d] = extent;
   }
   return grid;

@@ -77,34 +77,62 @@ SharedContents unwritten_contents(const isa::Kernel& kernel, const isa::KernelIn
   return contents;
 }
 
+/// The groups of a block of a cluster.
+void add_groups(const isa::KernelInfo& info, std::uint32_t block, GroupsPlan& plan) {
+  const std::int64_t first_thread = block * info.num_threads;
+  for (const isa::ThreadGroup& group : info.groups) {
+    const bool is_block = group.parent < 0;
+    const std::string name = is_block && plan.blocks > 1
+                                 ? fmt::format("block {} of the cluster", block)
+                                 : isa::name_of(group) + plan.suffix_of(block);
+    plan.groups.push_back({{static_cast<std::uint32_t>(first_thread + group.first_thread),
+                            static_cast<std::uint32_t>(group.threads)},
+                           group.elects,
+                           is_block ? -1
+                                    : static_cast<std::int32_t>(plan.group_of(
+                                          block, static_cast<std::size_t>(group.parent))),
+                           name,
+                           group.span});
+  }
+}
+
+/// The stages of barriers and the named barriers of a block of a cluster.
+void add_objects(const isa::Kernel& kernel, const isa::KernelInfo& info, std::uint32_t block,
+                 GroupsPlan& plan) {
+  for (const isa::KernelInfo::Barrier& barrier : info.barriers) {
+    const isa::Variable& variable = kernel.variable(barrier.var);
+    for (std::int64_t stage = 0; stage < barrier.stages; ++stage) {
+      const std::string of_stage = barrier.stages > 1 ? fmt::format(" stage {}", stage) : "";
+      plan.objects.push_back(
+          {fmt::format("`{}`{}{}", variable.name, of_stage, plan.suffix_of(block)),
+           static_cast<std::uint32_t>(barrier.arrivals), variable.span});
+    }
+  }
+  for (std::int64_t id = 0; id < isa::named_barriers; ++id) {
+    plan.objects.push_back({fmt::format("named barrier {}{}", id, plan.suffix_of(block)), 0, {}});
+  }
+}
+
 GroupsPlan plan_groups(const isa::Kernel& kernel, const isa::KernelInfo& info) {
   GroupsPlan plan;
   plan.active = isa::tells_warps_apart(kernel);
+  std::copy(kernel.cluster.begin(), kernel.cluster.end(), plan.cluster.begin());
+  plan.blocks = static_cast<std::uint32_t>(kernel.cluster_blocks());
   if (!plan.active) return plan;
   isa::for_each_statement(kernel.body, [&](const isa::Stmt& stmt) {
     const auto* inst = std::get_if<isa::InstStmt>(&stmt.node);
     if (inst != nullptr && isa::tensor_copy(inst->inst)) plan.has_tensor_copies = true;
   });
-  for (const isa::ThreadGroup& group : info.groups) {
-    plan.groups.push_back({{static_cast<std::uint32_t>(group.first_thread),
-                            static_cast<std::uint32_t>(group.threads)},
-                           group.elects,
-                           group.parent,
-                           isa::name_of(group),
-                           group.span});
+  plan.block_groups = info.groups.size();
+  plan.first_named = static_cast<std::size_t>(info.barrier_stages);
+  plan.block_objects = plan.first_named + static_cast<std::size_t>(isa::named_barriers);
+  for (std::uint32_t block = 0; block < plan.blocks; ++block) {
+    add_groups(info, block, plan);
+    add_objects(kernel, info, block, plan);
   }
-  for (const isa::KernelInfo::Barrier& barrier : info.barriers) {
-    const isa::Variable& variable = kernel.variable(barrier.var);
-    for (std::int64_t stage = 0; stage < barrier.stages; ++stage) {
-      const std::string of_stage = barrier.stages > 1 ? fmt::format(" stage {}", stage) : "";
-      plan.objects.push_back({fmt::format("`{}`{}", variable.name, of_stage),
-                              static_cast<std::uint32_t>(barrier.arrivals), variable.span});
-    }
-  }
-  plan.first_named = plan.objects.size();
-  for (std::int64_t id = 0; id < isa::named_barriers; ++id) {
-    plan.objects.push_back({fmt::format("named barrier {}", id), 0, {}});
-  }
+  if (kernel.cluster.empty()) return plan;
+  const std::int64_t all = plan.blocks * info.num_threads;
+  plan.objects.push_back({"the barrier of the cluster", static_cast<std::uint32_t>(all), {}});
   return plan;
 }
 

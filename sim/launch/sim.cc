@@ -36,7 +36,7 @@ class BlockRun {
            isa::PrintLog prints)
       : launch_(launch),
         prepared_(prepared),
-        blocks_(launch.grid.blocks()),
+        units_(launch.units()),
         resident_(options.resident_blocks),
         explored_orders_(options.explored_orders),
         progress_(options.progress),
@@ -52,9 +52,9 @@ class BlockRun {
         static_cast<std::uint64_t>(launch.plan.one_by_one ? 1
                                    : options.threads > 0  ? options.threads
                                                           : std::thread::hardware_concurrency());
-    threads_ = std::clamp<std::uint64_t>(wanted, 1, std::min<std::uint64_t>(blocks_, 1024));
-    if (is_quick(prepared, blocks_)) threads_ = 1;
-    share_ = std::clamp<std::uint64_t>(blocks_ / (threads_ * 8), 1, 256);
+    threads_ = std::clamp<std::uint64_t>(wanted, 1, std::min<std::uint64_t>(units_, 1024));
+    if (is_quick(prepared, units_)) threads_ = 1;
+    share_ = std::clamp<std::uint64_t>(units_ / (threads_ * 8), 1, 256);
     const Checks& checks = options.checks;
     const Plan& plan = launch.plan;
     settings_ = run_settings(options, plan);
@@ -65,8 +65,8 @@ class BlockRun {
                            launch.workspaces, plan.threads);
     }
     if (checks.races) settings_.uses = &launch.uses;
-    if (checks.races && !plan.orders_blocks && (blocks_ > 1 || checks.unwritten) &&
-        blocks_ < BlockRaceDetector::max_blocks) {
+    if (checks.races && !plan.orders_blocks && (units_ > 1 || checks.unwritten) &&
+        units_ < BlockRaceDetector::max_blocks) {
       settings_.observers.block_races =
           &detector_.emplace(launch.memory, launch.uses, launch.plan.global_granule_shift);
     }
@@ -96,7 +96,7 @@ class BlockRun {
     }
     const std::chrono::nanoseconds took = std::chrono::steady_clock::now() - start;
     prepared_.block_nanoseconds =
-        static_cast<std::uint64_t>(took.count()) * threads_ / std::max<std::uint64_t>(blocks_, 1);
+        static_cast<std::uint64_t>(took.count()) * threads_ / std::max<std::uint64_t>(units_, 1);
     if (!out_of_memory_ && !is_stopped()) find_race_of_blocks();
     keep_stored(detector_ ? &*detector_ : nullptr);
     return !out_of_memory_;
@@ -106,12 +106,16 @@ class BlockRun {
   [[nodiscard]] isa::LaunchPrints take_prints() {
     if (fault_ && !keeps_prints_ && !launch_.plan.orders_blocks) return {};
     const bool up_to_fault = fault_ && !launch_.plan.orders_blocks;
-    return prints_.take(up_to_fault ? std::optional(first_fault_.load()) : std::nullopt);
+    if (!up_to_fault) return prints_.take(std::nullopt);
+    // Blocks with a smaller number than the first one of a cluster are of clusters before it.
+    const std::uint64_t rank = first_fault_.load();
+    const bool in_clusters = launch_.plan.groups.blocks > 1 && rank < units_;
+    return prints_.take(in_clusters ? launch_.number(launch_.block(rank)) : rank);
   }
 
   [[nodiscard]] Counters counters() const {
     Counters counters;
-    counters.blocks = blocks_;
+    counters.blocks = launch_.grid.blocks();
     for (std::size_t i = 0; i < executed_.size(); ++i) {
       const PlanOp& record = launch_.plan.records[i];
       counters.steps += executed_[i];
@@ -243,12 +247,15 @@ class BlockRun {
   void run_blocks(BlockInterpreter& machine) {
     while (true) {
       const std::uint64_t begin = next_.fetch_add(share_);
-      if (begin >= blocks_) return;
-      for (std::uint64_t b = begin; b < std::min(begin + share_, blocks_); ++b) {
+      if (begin >= units_) return;
+      for (std::uint64_t b = begin; b < std::min(begin + share_, units_); ++b) {
         if (is_stopped() || b >= first_fault_ || (detector_ && b > detector_->earliest())) return;
         if (auto fault = machine.run_block(launch_.block(b), b)) keep(b, *std::move(fault));
-        if (!machine.state().prints.empty()) keep(launch_.sequence[b], machine.take_prints());
-        if (progress_ != nullptr) progress_->blocks.fetch_add(1, std::memory_order_relaxed);
+        machine.take_prints([&](const auto& block, isa::PrintRecords records) {
+          keep(launch_.number(block), std::move(records));
+        });
+        if (progress_ == nullptr) continue;
+        progress_->blocks.fetch_add(launch_.plan.groups.blocks, std::memory_order_relaxed);
       }
     }
   }
@@ -257,7 +264,8 @@ class BlockRun {
     const std::lock_guard lock(mutex_);
     if (rank >= first_fault_) return;
     first_fault_ = rank;
-    fault.block = launch_.block_index(rank);
+    if (fault.block.empty()) fault.block = launch_.block_index(rank);
+    fault.block.resize(launch_.grid.rank);
     std::string met = fmt::format("in block [{}]", fmt::join(fault.block, ", "));
     if (fault.thread) met += fmt::format(", thread {}", *fault.thread);
     add_note(fault.diagnostic, std::move(met));
@@ -289,7 +297,7 @@ class BlockRun {
 
   const LaunchPlan& launch_;
   PreparedPlan& prepared_;
-  const std::uint64_t blocks_;
+  const std::uint64_t units_;
   const std::uint64_t resident_;
   const std::uint64_t explored_orders_;
   OrdersRun orders_ = OrdersRun::alike;
@@ -358,13 +366,14 @@ Result<Report> run_launch(const isa::VerifiedProgram& program, int kernel,
                              "runs at most {}",
                              code.name, blocks.blocks(), max_blocks)};
   }
-  const LaunchPlan launch{plan,
-                          launch_memory->buffers,
-                          *parameters,
-                          blocks,
-                          buffer_uses(program, kernel, arguments, memory.size()),
-                          BlockSequence(begin_order(plan, blocks, options), blocks.blocks()),
-                          launch_memory->workspaces.size()};
+  const LaunchPlan launch{
+      plan,
+      launch_memory->buffers,
+      *parameters,
+      blocks,
+      buffer_uses(program, kernel, arguments, memory.size()),
+      BlockSequence(begin_order(plan, blocks, options), blocks.blocks() / plan.groups.blocks),
+      launch_memory->workspaces.size()};
   if (options.progress != nullptr) options.progress->begin(kernel, blocks.blocks());
   BlockRun run(launch, *prepared, options,
                isa::PrintLog(kernel, blocks.extents, program.info(kernel).prints));

@@ -4,6 +4,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <optional>
+#include <string_view>
 #include <vector>
 
 #include "isa/base/source.h"
@@ -25,6 +26,12 @@ struct GroupWait {
   Span span{};  ///< place of the waiting instruction
 };
 
+/// An arrival at the barrier of the cluster for which the block has not waited.
+struct ClusterArrival {
+  std::int64_t phase = 0;
+  Span span{};
+};
+
 /// A group of warps while another one is the block's current one; of the current one, what the
 /// block itself has no member for.
 struct GroupState {
@@ -37,9 +44,11 @@ struct GroupState {
   std::size_t next = 0;
   std::vector<std::uint64_t> scalars;
   std::optional<GroupWait> wait;
-  std::uint32_t children = 0;  ///< groups inside that have not ended
-  GroupCopies copies;          ///< copies by CopyAsync
-  GroupProducts products;      ///< products by DotAsync
+  /// Arrival of a block at the barrier of its cluster.
+  std::optional<ClusterArrival> at_cluster;
+  std::uint32_t children = 0;                ///< groups inside that have not ended
+  GroupCopies copies;                        ///< copies by CopyAsync
+  GroupProducts products;                    ///< products by DotAsync
 };
 
 /// A wait whose barrier may be a phase further before it looks.
@@ -59,6 +68,14 @@ struct TensorStores {
   Span last{};                ///< place of the last copy
 };
 
+/// An access to the shared memory of another block of the cluster, or an arrival at its barrier.
+struct RemoteUse {
+  std::uint32_t block = 0;  ///< rank of the block whose memory it is
+  Segment segment;          ///< segment of the group, or of the copy's chain
+  std::string_view mnemonic;
+  Span span{};
+};
+
 /// An access to shared memory that later ones are compared with.
 struct GroupAccess {
   const SharedAccess* access = nullptr;
@@ -66,6 +83,7 @@ struct GroupAccess {
   AccessKind kind = AccessKind::read;
   std::uint64_t low = 0, high = 0;  ///< bounds of its granules: [low, high)
   std::uint16_t group = 0;          ///< group that executes the instruction
+  std::uint32_t block = 0;          ///< rank in the cluster of the block whose memory it is
   Segment segment;  ///< segment of the group, or of a chain of asynchronous accesses
   /// The threads that must have waited, if a chain completes warp by warp.
   ThreadRange completes_in{0, 0};

@@ -1,6 +1,7 @@
 // What is known of a kernel's groups of warps and barriers before the run.
 #pragma once
 
+#include <array>
 #include <cstddef>
 #include <cstdint>
 #include <string>
@@ -40,11 +41,38 @@ struct GroupsPlan {
   /// Whether a block is checked by what its parties know of one another instead of by epochs: it
   /// has groups, barriers, or accesses by the async proxy.
   bool active = false;
-  std::vector<PlannedGroup> groups;
-  std::vector<PlannedObject> objects;  ///< stages of memory barriers, then 16 named barriers
-  std::size_t first_named = 0;         ///< where the named barriers begin
+  std::vector<PlannedGroup> groups;  ///< groups of all blocks of a cluster, block after block
+  /// For each block of a cluster, stages of memory barriers, then 16 named barriers; then the
+  /// barrier of the cluster, if blocks are in clusters.
+  std::vector<PlannedObject> objects;
+  std::size_t first_named = 0;    ///< where the named barriers of a block begin among its objects
+  std::uint32_t blocks = 1;       ///< blocks of a cluster
+  std::size_t block_groups = 1;   ///< groups of a block
+  std::size_t block_objects = 0;  ///< objects of a block
+  std::array<std::int64_t, 3> cluster{1, 1, 1};  ///< blocks of a cluster along the grid's extents
   /// Whether copies by tensor maps touch global memory, which they do by the async proxy.
   bool has_tensor_copies = false;
+
+  /// The rank in its cluster of the block of a group.
+  [[nodiscard]] std::uint32_t block_of(std::size_t group) const {
+    return static_cast<std::uint32_t>(group / block_groups);
+  }
+  /// The number of a group of the kernel, or of an object of its block, in the cluster.
+  [[nodiscard]] std::size_t group_of(std::uint32_t block, std::size_t own) const {
+    return block * block_groups + own;
+  }
+  [[nodiscard]] std::size_t object_of(std::uint32_t block, std::size_t own) const {
+    return block * block_objects + own;
+  }
+  /// Whether an object is a stage of a memory barrier, which one thread initialises.
+  [[nodiscard]] bool is_memory_barrier(std::size_t object) const {
+    return object < blocks * block_objects && object % block_objects < first_named;
+  }
+  [[nodiscard]] std::size_t cluster_barrier() const { return blocks * block_objects; }
+  /// " of block 1" of a cluster; else nothing.
+  [[nodiscard]] std::string suffix_of(std::uint32_t block) const {
+    return blocks == 1 ? std::string() : " of block " + std::to_string(block);
+  }
 
   [[nodiscard]] std::vector<ThreadRange> threads() const {
     std::vector<ThreadRange> ranges;

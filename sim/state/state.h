@@ -45,10 +45,9 @@ struct RecordInProgress {
   bool undefined = false;
 };
 
-struct BlockState {
+/// What each block of a cluster has for itself.
+struct OwnState {
   std::array<std::int64_t, 3> block{};  ///< BlockIndices: x, y, z
-  std::uint64_t order = 0;              ///< the block's rank in the launch order
-  std::vector<std::uint64_t> scalars;   ///< isa::Scalar::bits by slot (plan.h)
   std::vector<GlobalView> views;        ///< views by the variable's index
   RegisterSlab registers;
   UndefinedRegisters undefined;
@@ -58,16 +57,25 @@ struct BlockState {
   /// By shared tensor: where its elements from outside of a view came from (Checks::padding).
   std::vector<Origin> padding;
   isa::PrintRecords prints;
-  GlobalHistory global;     ///< empty if nothing is tracked
-  std::size_t next = 0;     ///< the PlanOp that runs next
-  std::uint64_t steps = 0;  ///< PlanOps that ran
-  std::uint64_t draws = 0;  ///< random numbers that were drawn
+  GlobalHistory global;  ///< empty if nothing is tracked
   bool traced = false;
   RecordInProgress probe;
-  std::optional<Wait> wait;  ///< wait for another block; the waiting PlanOp runs next
-  std::uint32_t turns = 0;   ///< instructions that order blocks, counted as they run
+  /// Copies to global memory by tensor maps, for each thread that began some.
+  std::vector<TensorStores> tensor_stores;
+};
 
-  // State of kernels with groups of warps or barriers (GroupsPlan::active); else empty.
+/// The state of a block, or of a cluster of blocks, which run together: one of them is the current
+/// one (sim/state/cluster.h).
+struct BlockState : OwnState {
+  std::uint64_t order = 0;             ///< rank of the block, or the cluster, in the launch order
+  std::vector<std::uint64_t> scalars;  ///< isa::Scalar::bits by slot (plan.h)
+  std::size_t next = 0;                ///< the PlanOp that runs next
+  std::uint64_t steps = 0;             ///< PlanOps that ran
+  std::uint64_t draws = 0;             ///< random numbers that were drawn
+  std::optional<Wait> wait;            ///< wait for another block; the waiting PlanOp runs next
+  std::uint32_t turns = 0;             ///< instructions that order blocks, counted as they run
+
+  // State of kernels with groups of warps, barriers or clusters (GroupsPlan::active); else empty.
   std::uint16_t group = 0;  ///< group whose `next` and `scalars` the block has now
   /// States by group; `next` and `scalars` of the current one are above.
   std::vector<GroupState> groups;
@@ -78,13 +86,17 @@ struct BlockState {
   std::vector<GroupGlobalAccess> global_accesses;
   std::size_t global_to_prune = 0;
   std::vector<AsyncOperation> under_way;  ///< asynchronous operations in the order they began
-  /// Copies to global memory by tensor maps, for each thread that began some.
-  std::vector<TensorStores> tensor_stores;
   /// Segment of the asynchronous access that the running instruction begins, if it is none of
   /// CopyAsync.
   std::optional<Segment> begun;
   /// The first wait that its barrier may overtake: reported unless a race is found that follows.
   std::optional<OvertakenWait> overtaken;
+
+  // State of clusters.
+  std::uint32_t rank = 0;  ///< rank in the cluster of the current block
+  /// By rank, the blocks that are not the current one; empty without clusters.
+  std::vector<OwnState> others;
+  std::vector<RemoteUse> remote_uses;
 };
 
 /// A buffer of global memory while a kernel runs; shared by all blocks.

@@ -436,6 +436,16 @@ struct Maker<isa::SyncNamedBarrier> : GroupsMaker {};
 template <>
 struct Maker<isa::ArriveNamedBarrier> : GroupsMaker {};
 
+/// Programs of random kernels have no clusters.
+template <>
+struct Maker<isa::BlockRank> : GroupsMaker {};
+template <>
+struct Maker<isa::SynchronizeCluster> : GroupsMaker {};
+template <>
+struct Maker<isa::ArriveCluster> : GroupsMaker {};
+template <>
+struct Maker<isa::WaitCluster> : GroupsMaker {};
+
 template <>
 struct Maker<isa::CopyAsyncTensorGlobalToShared> : GroupsMaker {};
 template <>

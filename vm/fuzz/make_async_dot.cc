@@ -277,7 +277,7 @@ class ProductRing {
     if (!a_in_registers_) put(sa_, a_, k);
     put(sb_, b_, k);
     builder_.add(isa::FenceProxy{});
-    builder_.add(isa::Arrive{{full_}, isa::ScalarOperand{stage(k)}});
+    builder_.add(isa::Arrive{{full_}, isa::ScalarOperand{stage(k)}, {}});
   }
 
   void multiply() {
@@ -314,7 +314,7 @@ class ProductRing {
   }
 
   void give_back(const isa::Expr& k) {
-    const isa::Arrive arrive{{empty_}, isa::ScalarOperand{stage(k)}};
+    const isa::Arrive arrive{{empty_}, isa::ScalarOperand{stage(k)}, {}};
     if (!one_arrives_) {
       builder_.add(arrive);
       return;

@@ -139,9 +139,9 @@ class Ring {
 
   void signal(VarId barrier, const Expr& k) {
     if (expects_) {
-      builder_.add(isa::ArriveExpect{{barrier}, integer(0), stage_of(k)});
+      builder_.add(isa::ArriveExpect{{barrier}, integer(0), stage_of(k), {}});
     } else {
-      builder_.add(isa::Arrive{{barrier}, stage_of(k)});
+      builder_.add(isa::Arrive{{barrier}, stage_of(k), {}});
     }
   }
 

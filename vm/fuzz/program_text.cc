@@ -101,6 +101,9 @@ class KernelText {
     if (kernel_.threads) line(fmt::format("@threads({})", *kernel_.threads));
     if (kernel_.resident != 1) line(fmt::format("@resident({})", kernel_.resident));
     if (kernel_.split_barriers) line("@split_barriers(1)");
+    if (!kernel_.cluster.empty()) {
+      line(fmt::format("@cluster({})", fmt::join(kernel_.cluster, ", ")));
+    }
     std::vector<std::string> grid, parameters;
     for (const Expr& extent : kernel_.grid) grid.push_back(text_of(extent));
     for (const isa::VarId id : kernel_.parameters) parameters.push_back(parameter(id));

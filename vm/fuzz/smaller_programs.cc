@@ -358,6 +358,7 @@ bool drop_decoration(Program& program, std::size_t n) {
     if (kernel.threads && turn.comes()) kernel.threads.reset();
     if (kernel.resident != 1 && turn.comes()) kernel.resident = 1;
     if (kernel.split_barriers && turn.comes()) kernel.split_barriers = false;
+    if (!kernel.cluster.empty() && turn.comes()) kernel.cluster.clear();
     for_each_block(kernel.body, [&](Block& block) {
       for (Stmt& stmt : block) {
         auto* loop = std::get_if<isa::ForStmt>(&stmt.node);

@@ -921,6 +921,17 @@ class NaiveBlock {
     arrive(barrier, info_.threads_at(stmt.id), 0);
     if (waits) wait_until([&barrier, phase] { return barrier.phase != phase; });
   }
+  // Blocks run one after another here, so that a cluster has one.
+  void check_cluster() {
+    if (kernel_.cluster_blocks() > 1) fail("the naive engine has no clusters of several blocks");
+  }
+  void execute(const isa::BlockRank&, const isa::InstStmt& stmt) {
+    check_cluster();
+    scalars_[stmt.results[0].index] = isa::Scalar::i32(0);
+  }
+  void execute(const isa::SynchronizeCluster&, const isa::InstStmt&) { check_cluster(); }
+  void execute(const isa::ArriveCluster&, const isa::InstStmt&) { check_cluster(); }
+  void execute(const isa::WaitCluster&, const isa::InstStmt&) { check_cluster(); }
   void wait_until(std::function<bool()> holds) {
     if (!holds() && !turns_.wait(std::move(holds))) fail("groups of warps wait for one another");
   }
