@@ -32,11 +32,11 @@ struct CopyAsyncTensorGlobalToShared {
            "data. Elements outside the view become zero, and count their bytes as well. The copy "
            "writes by the async proxy: what instructions stored to the place before needs a "
            "`FenceProxy`. The map is made of the `ViewGlobal` at the launch: rank 1 to 5, "
-           "neighbours of the last dimension side by side, other strides multiples of 16 bytes, "
-           "extents and strides of constants and parameters of the kernel. `dst` is row-major, or "
-           "has a swizzle of 32, 64 or 128 bytes with rows of that width "
-           "(`std/warp_groups.tile`). Along the last dimension a copy begins at a multiple of 16 "
-           "bytes. Needs sm_90 or later.",
+           "neighbours of one dimension side by side, other strides multiples of 16 bytes, extents "
+           "and strides of constants and parameters of the kernel. `dst` is row-major, or has a "
+           "swizzle of 32, 64 or 128 bytes with rows of that width (`std/warp_groups.tile`); what "
+           "is side by side in the view is so in `dst`. Along that dimension a copy begins at a "
+           "multiple of 16 bytes. Needs sm_90 or later.",
        .by_copy_engine = true},
       slot("dst", &CopyAsyncTensorGlobalToShared::dst, "the shared tensor to fill", Access::write,
            Proxy::async),
@@ -75,7 +75,7 @@ struct CopyAsyncTensorSharedToGlobal {
            "read. The copy reads by the async proxy: what instructions stored to the source needs "
            "a `FenceProxy` of those who stored, before they tell this thread. Views and layouts "
            "are those of `CopyAsyncTensorGlobalToShared`; the box does not begin below zero, and "
-           "one that reaches past the end of the last dimension needs an extent of a multiple of "
+           "one that reaches past the end of that dimension needs an extent of a multiple of "
            "16 bytes there, since hardware clips to such multiples. Needs sm_90 or later.",
        .by_copy_engine = true},
       slot("dst", &CopyAsyncTensorSharedToGlobal::dst, "the view to write, made by `ViewGlobal`",
