@@ -291,6 +291,15 @@ void KernelEmission::add_tensor_maps() {
   }
 }
 
+void KernelEmission::prefetch_maps() {
+  std::string calls;
+  for (const CudaParameter& parameter : result_.parameters) {
+    if (!parameter.map) continue;
+    calls += fmt::format(" tv::prefetch_map({});", tensor_map(parameter.map->map));
+  }
+  if (!calls.empty()) out.plain(fmt::format("if (tv::thread() == 0) {{{} }}", calls));
+}
+
 std::string KernelEmission::tensor_map(const isa::TensorMap& map) const {
   int number = 0;
   for (const CudaParameter& parameter : result_.parameters) {

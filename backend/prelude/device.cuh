@@ -487,6 +487,10 @@ struct alignas(64) TensorMap {
   u64 words[16];
 };
 #if __CUDA_ARCH__ >= 900
+/// Fetches a map that copies will take, before the first of them waits for it.
+TV_FN void prefetch_map(const TensorMap& map) {
+  asm volatile("prefetch.tensormap [%0];" ::"l"(&map) : "memory");
+}
 TV_FN void tensor_load(const u8* to, const TensorMap& map, u32 barrier, i32 c0) {
   asm volatile(
       "cp.async.bulk.tensor.1d.shared::cluster.global.tile.mbarrier::complete_tx::bytes [%0], [%1, {%3}], [%2];" ::

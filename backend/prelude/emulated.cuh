@@ -303,6 +303,7 @@ TV_FN void cp_async_bulk(const Groups& bulk, u8* to, const u8* from, u64) {
 struct TensorMap {
   const emu::TensorMap* map;
 };
+TV_FN void prefetch_map(const TensorMap&) {}
 template <class... Begin>
 TV_FN void tensor_load(const u8* to, const TensorMap& map, u32 barrier, Begin... begin) {
   const i32 all[] = {begin...};
