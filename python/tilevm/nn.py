@@ -57,14 +57,14 @@ class QuantizedLinear(torch.nn.Module):
         count = (in_features * out_features * bits_of(type) + 7) // 8
         device, architecture = current_gpu()
         self.plan = choose(device, type, in_features, out_features, group, rows, architecture) if plan is None else plan
-        self.many_plan = None if many_plan == "tuned" else many_plan
+        if many_plan not in ("tuned", None) and (not isinstance(many_plan, Plan) or many_plan.program == PIPELINED):
+            raise UsageError(f"`many_plan` is {many_plan!r}; it is a Plan of a program of quantized_matmul/, \"tuned\" or None")
+        self.many_plan: Optional[Plan] = many_plan if isinstance(many_plan, Plan) else None
         if many_rows == "tuned":
             many_rows = self._tuned_rows(device, architecture, many_plan == "tuned")
         self.many_rows = many_rows
         if self.many_rows is not None and (not isinstance(self.many_rows, int) or self.many_rows < 1):
             raise UsageError(f"`many_rows` is {many_rows!r}; it is a number of rows from 1 on, \"tuned\" or None")
-        if self.many_plan is not None and (not isinstance(self.many_plan, Plan) or self.many_plan.program == PIPELINED):
-            raise UsageError(f"`many_plan` is {many_plan!r}; it is a Plan of a program of quantized_matmul/, \"tuned\" or None")
         self._plan = json.dumps([self.plan.program, self.plan.constants])
         self._many_plan = json.dumps([self.many_plan.program, self.many_plan.constants]) if self.many_plan else ""
         groups = (in_features + group - 1) // group
