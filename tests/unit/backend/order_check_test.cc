@@ -231,11 +231,9 @@ TEST_CASE("a vector clock knows what a named barrier orders, and what it does no
   CHECK(contains(again->message, "warp 0 comes to named barrier 1 again"));
 }
 
-}  // namespace tilevm::backend
-
 TEST_CASE("a byte is told apart in a granule that one access stored or read") {
   using Touch = OrderCheck::Touch;
-  const auto message = [](const OrderCheck::Problem& problem) {
+  const auto message = [](const auto& problem) {
     REQUIRE(problem);
     return problem->message;
   };
@@ -255,3 +253,5 @@ TEST_CASE("a byte is told apart in a granule that one access stored or read") {
   CHECK_FALSE(check.touch(64, 16, 24, Touch::write, nullptr));
   CHECK(contains(message(check.touch(0, 39, 1, Touch::read, nullptr)), "reads byte 39 of"));
 }
+
+}  // namespace tilevm::backend
