@@ -292,12 +292,14 @@ bool begin_store(const BoxAccess& box, Context& context) {
   CopiedTile copied;
   copied.data.resize(box.shared.tile.bytes());
   read_shared(from, state.shared.bytes.data(), copied.data.data());
+  const Checks& checks = context.settings.checks;
   const bool may_lack =
-      may_be_undefined(box.shared, state.shared) && context.settings.checks.uninitialized;
+      checks.padding || (checks.uninitialized && may_be_undefined(box.shared, state.shared));
   if (may_lack) {
     copied.undefined.resize(copied.data.size());
     read_shared(from, state.shared.undefined.data(), copied.undefined.data());
   }
+  if (checks.padding) copied.padding = state.padding[box.shared.tensor_number];
   if (state.shadow.kept) copied.shadow = read_slots(from, context);
   stores.is_open = true;
   stores.last = box.global.span;

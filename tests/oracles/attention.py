@@ -72,6 +72,20 @@ def decode(tilevm, type, length, r, d=128, g=2, p=64, warps=4, split=4, stages=3
     return inputs, sizes, found
 
 
+def decode_large(tilevm):
+    """Scores of any size that finite queries and keys have: tokens of equal scores have equal weights, in blocks with many and with
+    few of them."""
+    for largest in (1, 500, 4096, 65504):
+
+        def equal_scores(inputs, values):
+            inputs["q"][:] = largest
+            inputs["k"].view(np.float16)[:] = largest
+            values[0] = largest
+
+        for d, length in ((64, 70), (128, 200)):
+            decode(tilevm, "f16", [length], 4, d=d, p=16, warps=1, prepare=equal_scores)
+
+
 def decode_reference(tilevm):
     """The plain pipeline of the same file agrees with f64 more closely, and so knows the same cache."""
     inputs, sizes, _ = decode(tilevm, "u4", [5, 40], 3, p=16, warps=1, split=2)
@@ -317,6 +331,7 @@ def attention(tilevm):
         append(tilevm, type, [0, 15, 16, 3], [3, 2, 1, 0])
     append(tilevm, "u4", [0], [2], d=64, spoil=spoil)
     decode_long(tilevm)
+    decode_large(tilevm)
     decode_reference(tilevm)
     for type in ("u4", "u8", "f16"):
         decode(tilevm, type, [0, 1, 64, 65, 200], 4, prepare=behind_the_end)
