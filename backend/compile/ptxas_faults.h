@@ -1,4 +1,5 @@
-// Miscompilations of ptxas that were reported in public, by version: what `tilevm doctor` warns of.
+// Miscompilations of ptxas and of NVVM before it that were reported in public, by version: what
+// `tilevm doctor` warns of.
 #pragma once
 
 #include <string>
@@ -14,13 +15,15 @@ struct PtxasFault {
   std::string_view report;  ///< "triton#9433"
   std::string_view code;    ///< the GPUs whose code it concerns
   std::string_view what;
+  int brought =
+      0;  ///< the version that brought it, if the one before was reported to be right; else 0
 };
 
 [[nodiscard]] const std::vector<PtxasFault>& ptxas_faults();
 
 /// The faults that a version may have. A fault that was fixed counts for all versions before:
-/// reports name the versions that were tried, not the one that brought it. One that is not fixed
-/// counts from the earliest report on.
+/// most reports name the versions that were tried, not the one that brought it. One that is not
+/// fixed counts from the earliest report on.
 [[nodiscard]] std::vector<PtxasFault> ptxas_faults_of(int version);
 
 /// "triton#9433 (sm_90a): ..; pytorch#190973 (sm_100): .."

@@ -20,7 +20,7 @@ struct MapOfView {
   isa::TensorMap map;
   isa::DType dtype;
   isa::VarId pointer;  ///< parameter of the kernel
-  /// By dimension of the view, in elements; strides of all dimensions but the last.
+  /// By dimension of the map, in elements; strides of all dimensions but the last.
   std::vector<isa::Expr> extents, strides;
 };
 

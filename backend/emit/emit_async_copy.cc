@@ -186,8 +186,8 @@ std::string place_of(const isa::TensorBoxes::Box& box, const isa::TensorBoxes& p
 }
 
 /// Where a box begins in the view, the innermost dimension first: ", a, b".
-std::string begin_of(const isa::TensorBoxes::Box& box, const isa::TensorCopy& copy,
-                     const KernelEmission& kernel) {
+std::string begin_of(const isa::TensorBoxes::Box& box, const isa::TensorBoxes& plan,
+                     const isa::TensorCopy& copy, const KernelEmission& kernel) {
   const auto& view = kernel.type<isa::GlobalType>(copy.view);
   const auto& tensor = kernel.type<isa::SharedType>(copy.tensor);
   int rank = tensor.layout.rank();
@@ -199,8 +199,8 @@ std::string begin_of(const isa::TensorBoxes::Box& box, const isa::TensorCopy& co
   const isa::TilePlacement placement = isa::place_tile(copy.view_offset, view.rank(), rank);
   std::string text;
   for (std::size_t d = box.start.size(); d-- > 0;) {
-    text +=
-        fmt::format(", static_cast<tv::i32>({})", kernel.scalar(placement.dimensions[d].offset));
+    text += fmt::format(", static_cast<tv::i32>({})",
+                        kernel.scalar(placement.dimensions[plan.map.order[d]].offset));
     if (box.start[d] != 0) text += fmt::format(" + {}", box.start[d]);
   }
   return text;
@@ -277,14 +277,27 @@ void KernelEmission::add_tensor_maps() {
         isa::mapped_view(kernel_, statements, definitions, map.view, why);
     TILEVM_CHECK(view != nullptr, "a view of which the verifier found no map");
     const auto& view_type = type<isa::GlobalType>(map.view);
-    auto made = std::make_shared<MapOfView>(MapOfView{
-        map, view_type.dtype, view->ptr.var, view_type.extents, *view_type.layout.strides()});
+    auto made = std::make_shared<MapOfView>(
+        MapOfView{map, view_type.dtype, view->ptr.var, /*extents=*/{}, /*strides=*/{}});
+    for (const std::size_t d : map.order) {
+      made->extents.push_back(view_type.extents[d]);
+      made->strides.push_back((*view_type.layout.strides())[d]);
+    }
     made->strides.pop_back();
     CudaParameter parameter;
     parameter.role = CudaParameter::Role::tensor_map;
     parameter.map = std::move(made);
     result_.parameters.push_back(std::move(parameter));
   }
+}
+
+void KernelEmission::prefetch_maps() {
+  std::string calls;
+  for (const CudaParameter& parameter : result_.parameters) {
+    if (!parameter.map) continue;
+    calls += fmt::format(" tv::prefetch_map({});", tensor_map(parameter.map->map));
+  }
+  if (!calls.empty()) out.plain(fmt::format("if (tv::thread() == 0) {{{} }}", calls));
 }
 
 std::string KernelEmission::tensor_map(const isa::TensorMap& map) const {
@@ -307,10 +320,10 @@ void emit_plain(const isa::CopyAsyncTensorGlobalToShared& inst, const isa::InstS
     const std::string mask = inst.multicast ? fmt::format(", static_cast<tv::u16>({})",
                                                           kernel.scalar(inst.multicast->value))
                                             : std::string();
-    kernel.out.line(
-        fmt::format("tv::tensor_load{}({}, {}, {}{}{});", inst.multicast ? "_multicast" : "",
-                    place_of(box, plan, copy, kernel), kernel.tensor_map(plan.map),
-                    stage_of(inst.barrier, inst.stage, kernel), mask, begin_of(box, copy, kernel)));
+    kernel.out.line(fmt::format(
+        "tv::tensor_load{}({}, {}, {}{}{});", inst.multicast ? "_multicast" : "",
+        place_of(box, plan, copy, kernel), kernel.tensor_map(plan.map),
+        stage_of(inst.barrier, inst.stage, kernel), mask, begin_of(box, plan, copy, kernel)));
   }
 }
 
@@ -321,7 +334,7 @@ void emit_plain(const isa::CopyAsyncTensorSharedToGlobal&, const isa::InstStmt& 
   const isa::TensorBoxes plan = boxes_of(copy, kernel.definition());
   for (const isa::TensorBoxes::Box& box : plan.boxes) {
     kernel.out.line(fmt::format("tv::tensor_store({}, {}{});", place_of(box, plan, copy, kernel),
-                                kernel.tensor_map(plan.map), begin_of(box, copy, kernel)));
+                                kernel.tensor_map(plan.map), begin_of(box, plan, copy, kernel)));
   }
 }
 

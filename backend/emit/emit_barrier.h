@@ -1,4 +1,4 @@
-// The address of a memory barrier's stage, as text.
+// The address of a memory barrier's stage and proxy fences, as text.
 #pragma once
 
 #include <optional>
@@ -12,5 +12,9 @@ namespace tilevm::backend {
 [[nodiscard]] std::string stage_of(isa::BarrierOperand barrier,
                                    const std::optional<isa::ScalarOperand>& stage,
                                    const KernelEmission& kernel);
+
+/// What a thread stored before is there for the async proxy: in shared memory, or in global memory
+/// as well, for which it waits until the whole GPU sees the stores.
+[[nodiscard]] std::string proxy_fence(bool with_global);
 
 }  // namespace tilevm::backend

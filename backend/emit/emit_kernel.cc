@@ -228,6 +228,7 @@ void KernelEmission::run() {
   write(machine_.begin);
   if (!info().prints.empty()) out.plain("tv::Printer print_ = tv::printer(prints_);");
   open_probe();
+  prefetch_maps();
   declare_hoisted();
   write(machine_.body);
   out.close();
@@ -409,60 +410,6 @@ void KernelEmission::write(const MachineBranch& branch, const isa::IfStmt& stmt)
     write(branch.otherwise);
   }
   out.close();
-}
-
-/// Each warp runs the part of its group and leaves out the others. Code of one group does not
-/// follow code of another: ptxas moves instructions, and the other group may have fewer registers
-/// (setmaxnreg).
-void KernelEmission::write(const MachineFork& machine_fork, const isa::ForkStmt& fork) {
-  const std::int32_t outer = group_;
-  bool is_first = true;
-  for (std::size_t i = 1; i < info().groups.size(); ++i) {
-    const isa::ThreadGroup& each = info().groups[i];
-    if (each.fork != fork.id) continue;
-    group_ = static_cast<std::int32_t>(i);
-    const Span span = fork.groups[each.position].span;
-    if (is_first) quote_source(span, 1);
-    is_first ? out.open("if " + warp_test()) : out.close_and_open("else if " + warp_test());
-    if (!is_first) quote_source(span, 1);
-    is_first = false;
-    write_group(fork, machine_fork.groups[each.position]);
-  }
-  if (!is_first) out.close();
-  group_ = outer;
-}
-
-/// Whether a warp is of the group.
-std::string KernelEmission::warp_test() const {
-  const std::int64_t first = group().first_warp(), end = first + group().warps();
-  if (group().elects) return fmt::format("(tv::warp_number() == {}u)", first);
-  return fmt::format("(tv::is_warp_in<{}, {}>())", first, end);
-}
-
-void KernelEmission::write_group(const isa::ForkStmt& fork, const MachineBlock& body) {
-  const isa::ThreadGroup& made = group();
-  if (made.elects) {
-    // The warp meets again behind the part of its thread: later instructions are for whole warps.
-    out.open("if (tv::elect_sync())");
-    write(body);
-    out.close();
-    out.line("tv::synchronize_warp();");
-    return;
-  }
-  set_registers(made, true);
-  out.line(fmt::format("const tv::u32 thread_ = tv::thread() - {}u;", made.first_thread));
-  begin_exchanges();
-  write(body);
-  const bool is_last = !kernel_.body.empty() && kernel_.body.back().id() == fork.id;
-  if (!is_last) set_registers(made, false);
-}
-
-/// A group takes its registers as it begins, and has those of the launch again as it ends.
-void KernelEmission::set_registers(const isa::ThreadGroup& made, bool begins) {
-  if (!made.registers || *made.registers == info().launch_registers) return;
-  const bool grows = (*made.registers > info().launch_registers) == begins;
-  out.line(fmt::format("tv::setmaxnreg<{}, {}>();",
-                       begins ? *made.registers : info().launch_registers, grows));
 }
 
 void KernelEmission::write(const isa::BreakStmt&) { out.line("break;"); }

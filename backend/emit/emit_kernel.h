@@ -112,6 +112,7 @@ class KernelEmission {
  private:
   void add_parameters();
   void add_tensor_maps();
+  void prefetch_maps();
   [[nodiscard]] std::string parameter_name(const CudaParameter& parameter) const;
   [[nodiscard]] std::string signature() const;
   void declare_hoisted();
@@ -130,8 +131,9 @@ class KernelEmission {
   void write(const MachineBranch& branch, const isa::IfStmt& stmt);
   void write(const isa::ScalarStmt& stmt);
   void write(const MachineFork& machine_fork, const isa::ForkStmt& fork);
-  [[nodiscard]] std::string warp_test() const;
-  void write_group(const isa::ForkStmt& fork, const MachineBlock& body);
+  void write_elected(const MachineBlock& body);
+  void write_groups(const std::vector<std::int32_t>& run, const MachineFork& machine_fork,
+                    const isa::ForkStmt& fork);
   void set_registers(const isa::ThreadGroup& group, bool begins);
   void begin_exchanges();
   void write(const isa::BreakStmt&);

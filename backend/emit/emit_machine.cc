@@ -1,6 +1,7 @@
 // The operations of the machine program that are not forms of an instruction.
 #include <fmt/format.h>
 
+#include "backend/emit/emit_barrier.h"
 #include "backend/emit/emit_kernel.h"
 
 namespace tilevm::backend {
@@ -56,7 +57,7 @@ class OpPrinter {
   void operator()(const NamedArrive& arrive) const {
     out_.line(fmt::format("tv::barrier_arrive<{}>();", threads(arrive.barrier)));
   }
-  void operator()(const FenceProxy&) const { out_.line("tv::fence_proxy_async();"); }
+  void operator()(const FenceProxy& fence) const { out_.line(proxy_fence(fence.with_global)); }
   void operator()(const CommitPieces&) const { out_.line("tv::cp_async_commit_group();"); }
   void operator()(const WaitPieces& wait) const {
     out_.line(fmt::format("tv::cp_async_wait_group<{}>();", wait.pending));

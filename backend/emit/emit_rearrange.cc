@@ -2,6 +2,7 @@
 // threads, by shuffles or through shared memory.
 #include <algorithm>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include <fmt/format.h>
@@ -18,17 +19,47 @@ namespace {
 using isa::Index;
 using isa::RegisterLayout;
 
+/// Where elements, or whole words of them, go and come from.
+struct Places {
+  int bits = 0;  ///< of what moves at once
+  std::vector<std::int64_t> to, from;
+};
+
+/// The places of whole words, if narrow elements keep their neighbours: ptxas does not see that a
+/// word which is taken apart and put together again is the same, and keeps registers for its parts.
+Places in_words(Places narrow) {
+  if (narrow.bits >= 32 || 32 % narrow.bits != 0) return narrow;
+  const auto in_word = static_cast<std::size_t>(32 / narrow.bits);
+  const auto count = static_cast<std::int64_t>(in_word);
+  if (narrow.to.size() % in_word != 0) return narrow;
+  Places words{.bits = 32, .to = {}, .from = {}};
+  for (std::size_t i = 0; i < narrow.to.size(); ++i) {
+    const auto part = static_cast<std::int64_t>(i % in_word);
+    const std::size_t first = i - i % in_word;
+    if (narrow.to[first] % count != 0 || narrow.from[first] % count != 0) return narrow;
+    if (narrow.to[i] != narrow.to[first] + part || narrow.from[i] != narrow.from[first] + part) {
+      return narrow;
+    }
+    if (part != 0) continue;
+    words.to.push_back(narrow.to[i] / count);
+    words.from.push_back(narrow.from[i] / count);
+  }
+  return words;
+}
+
 /// "TV_UNROLL for (l_ < count) put(result, at, get(source, from))" with tables of places.
 void emit_places(const isa::RegisterType& type, const std::string& result,
-                 const std::string& source, const std::vector<std::int64_t>& to,
-                 const std::vector<std::int64_t>& from, KernelEmission& kernel) {
+                 const std::string& source, std::vector<std::int64_t> elements_to,
+                 std::vector<std::int64_t> elements_from, KernelEmission& kernel) {
+  const auto [bits, to, from] =
+      in_words({type.dtype.bits, std::move(elements_to), std::move(elements_from)});
   kernel.out.open_plain();
   kernel.out.line(fmt::format("constexpr int to_[] = {{{}}};", fmt::join(to, ", ")));
   kernel.out.line(fmt::format("constexpr int from_[] = {{{}}};", fmt::join(from, ", ")));
   kernel.out.line(
       fmt::format("TV_UNROLL for (int l_ = 0; l_ < {}; ++l_) tv::put<{}>({}, to_[l_], "
                   "tv::get<{}>({}, from_[l_]));",
-                  to.size(), type.dtype.bits, result, type.dtype.bits, source));
+                  to.size(), bits, result, bits, source));
   kernel.out.close();
 }
 

@@ -135,8 +135,9 @@ class BlockMachine {
   };
   /// The operands of an instruction of a warp, as its lanes bring them.
   struct Operands {
-    WarpRegisters<const void> a{}, b{}, places{}, a_scales{}, b_scales{};
+    WarpRegisters<const void> a{}, b{};
     WarpRegisters<void> c{};
+    WarpExtras extras{};
     std::array<unsigned, warp_size> values{};
     unsigned detail = 0;  ///< the shape of an mma, the kind of a matrix access
     std::array<unsigned* const*, warp_size> d{};  ///< words of an asynchronous product

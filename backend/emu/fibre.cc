@@ -3,6 +3,8 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
+#include <cstdint>
+
 #include <boost/context/detail/fcontext.hpp>
 
 #if defined(__SANITIZE_ADDRESS__)
@@ -22,7 +24,10 @@ namespace {
 
 namespace context = boost::context::detail;
 
-char* stack_begin(emu::Lane* lane) { return reinterpret_cast<char*>(lane + 1) - emu::stack_bytes; }
+char* stack_begin(emu::Lane* lane) {
+  char* const at = reinterpret_cast<char*>(lane);
+  return at - reinterpret_cast<std::uintptr_t>(lane) % emu::stack_bytes;
+}
 
 // AddressSanitizer must know of each switch: which stack comes next, and when it is there.
 void begin_switch([[maybe_unused]] void** kept, [[maybe_unused]] const void* stack,
@@ -78,7 +83,7 @@ Result<emu::Lane*> StackPool::take() {
     return Error{ErrorKind::limit, "the system gives no more stacks for emulated threads"};
   }
   all_.push_back(stack);
-  return reinterpret_cast<emu::Lane*>(stack + size) - 1;
+  return emu::lane_of_stack(reinterpret_cast<std::uintptr_t>(stack));
 }
 
 /// What runs first on a fibre's stack.

@@ -8,6 +8,9 @@ namespace tilevm::emu {
 /// Bytes of a thread's stack, a power of two, at a multiple of itself. A Lane is at its end, where
 /// code of the thread finds it by the address of its own frame.
 constexpr unsigned long long stack_bytes = 1ULL << 20;
+/// Bytes, in lines of a cache, by which the ends of neighbouring stacks differ from that distance:
+/// one place of all stacks would else be in one set of each cache, which holds a few of them.
+constexpr unsigned long long stack_skew = 64, stack_skews = 64;
 
 struct Lane;
 
@@ -137,11 +140,16 @@ struct Lane {
   unsigned rank;                  ///< rank of the block in its cluster
 };
 
+/// The lane of the stack that contains an address.
+inline Lane* lane_of_stack(unsigned long long address) {
+  const unsigned long long number = address / stack_bytes;
+  const unsigned long long end = (number + 1) * stack_bytes - number % stack_skews * stack_skew;
+  return reinterpret_cast<Lane*>(end) - 1;
+}
+
 /// The thread whose code runs.
 inline Lane* this_lane() {
-  char* const frame = static_cast<char*>(__builtin_frame_address(0));
-  const auto offset = reinterpret_cast<unsigned long long>(frame) % stack_bytes;
-  return reinterpret_cast<Lane*>(frame + (stack_bytes - offset)) - 1;
+  return lane_of_stack(reinterpret_cast<unsigned long long>(__builtin_frame_address(0)));
 }
 
 }  // namespace tilevm::emu

@@ -171,23 +171,28 @@ struct LaneOperations {
 
   static void mma(emu::Lane* lane, unsigned shape, void* c, const void* a, const void* b,
                   unsigned line) {
-    run_mma(lane, shape, c, a, b, {}, line);
+    run_mma(lane, shape, c, a, b, line);
   }
-
-  /// What one lane brings besides a, b and c.
-  struct LaneExtras {
-    const unsigned *places = nullptr, *a_scales = nullptr, *b_scales = nullptr;
-    int selector = 0;
-  };
 
   static void mma_scaled(emu::Lane* lane, unsigned shape, void* c, const void* a, const void* b,
                          const unsigned* a_scales, const unsigned* b_scales, unsigned line) {
-    run_mma(lane, shape, c, a, b, {.a_scales = a_scales, .b_scales = b_scales}, line);
+    WarpExtras& extras = extras_of(lane);
+    extras.a_scales[lane->thread % warp_size] = a_scales;
+    extras.b_scales[lane->thread % warp_size] = b_scales;
+    run_mma(lane, shape, c, a, b, line);
   }
 
   static void mma_sparse(emu::Lane* lane, unsigned shape, void* c, const void* a, const void* b,
                          const unsigned* places, int selector, unsigned line) {
-    run_mma(lane, shape, c, a, b, {.places = places, .selector = selector}, line);
+    WarpExtras& extras = extras_of(lane);
+    extras.places[lane->thread % warp_size] = places;
+    extras.selector = selector;
+    run_mma(lane, shape, c, a, b, line);
+  }
+
+  /// What the lanes of a thread's warp bring besides a, b and c.
+  static WarpExtras& extras_of(emu::Lane* lane) {
+    return BlockMachine::of(lane).operands_[lane->thread / warp_size].extras;
   }
 
   /// Brings a lane to a tensor-core instruction, which must be the one of all lanes of its warp.
@@ -207,22 +212,16 @@ struct LaneOperations {
   }
 
   static void run_mma(emu::Lane* lane, unsigned shape, void* c, const void* a, const void* b,
-                      const LaneExtras& extras, unsigned line) {
+                      unsigned line) {
     BlockMachine& block = BlockMachine::of(lane);
     const unsigned warp = lane->thread / warp_size, number = lane->thread % warp_size;
     auto& operands = block.operands_[warp];
     operands.a[number] = a;
     operands.b[number] = b;
     operands.c[number] = c;
-    operands.places[number] = extras.places;
-    operands.a_scales[number] = extras.a_scales;
-    operands.b_scales[number] = extras.b_scales;
     if (!meet_at_product(lane, Meeting::mma, shape, line)) return;
     (*block.launch_.mma)[shape].run(*block.launch_.model, operands.a, operands.b, operands.c,
-                                    {.places = operands.places,
-                                     .selector = extras.selector,
-                                     .a_scales = operands.a_scales,
-                                     .b_scales = operands.b_scales});
+                                    operands.extras);
     block.release_warp(lane);
   }
 

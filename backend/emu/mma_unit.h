@@ -13,14 +13,14 @@
 
 namespace tilevm::backend {
 
-/// What only some instructions take, in row-major order: of a sparse one the places of a, of a
+/// What only some instructions take, column after column: of a sparse one the places of a, of a
 /// block-scaled one the scales, m x k / G of a and k / G x n of b.
 struct MmaExtras {
   std::span<const std::uint64_t> places = {}, a_scales = {}, b_scales = {};
 };
 
 /// Computes c = a * b + c as a tensor core does, on codes: a is m x k, b is k x n, c is m x n, all
-/// in row-major order. A sparse instruction's a and its places are m x k / 2. Several threads may
+/// column after column. A sparse instruction's a and its places are m x k / 2. Several threads may
 /// call at once.
 using MmaModel = std::function<void(const isa::MmaShape& shape, std::span<const std::uint64_t> a,
                                     std::span<const std::uint64_t> b, std::span<std::uint64_t> c,
@@ -32,7 +32,7 @@ inline constexpr unsigned warp_size = 32;
 template <class Word>
 using WarpRegisters = std::array<Word*, warp_size>;
 
-/// How the registers of a warp hold a matrix.
+/// How the registers of a warp hold a matrix, whose codes are column after column.
 class Fragment {
  public:
   /// Codes of `code_bits`, each in its part of a register, of the first `lanes` threads of a
@@ -44,10 +44,18 @@ class Fragment {
   [[nodiscard]] std::size_t size() const { return size_; }
 
  private:
-  /// An element of one lane: its bits in the lane's registers, its position in the matrix.
+  /// An element of one lane: the byte at which its register begins, its first bit there, its
+  /// position in the matrix.
   struct Element {
-    std::uint32_t bit, position;
+    std::uint16_t byte;
+    std::uint8_t shift;
+    std::uint32_t position;
   };
+  template <class Register>
+  void gather_from(const WarpRegisters<const void>& registers,
+                   std::span<std::uint64_t> codes) const;
+  template <class Register>
+  void scatter_to(std::span<const std::uint64_t> codes, const WarpRegisters<void>& registers) const;
   unsigned bits_;
   std::size_t size_, locals_;
   std::vector<Element> elements_;  ///< elements of lane 0, then of lane 1, ..

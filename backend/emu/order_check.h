@@ -159,7 +159,22 @@ class OrderCheck {
   [[nodiscard]] OrderProblem unordered_write(unsigned warp, const Byte& byte, std::size_t at,
                                              std::string_view what) const;
   [[nodiscard]] Problem check_use(unsigned warp, const Mbarrier& barrier) const;
+  /// Whether a byte may be touched by a warp, and overwritten by a bulk copy that a warp issues.
+  [[nodiscard]] Problem check_touch(unsigned warp, const Byte& byte, std::size_t at,
+                                    Touch touch) const;
+  [[nodiscard]] Problem check_overwritten(unsigned warp, const Byte& byte, std::size_t at) const;
+  void note_read(Byte& byte, unsigned warp, Site site);
   void note_write(std::size_t at, std::size_t bytes, Byte::Kind kind, unsigned thread, Site site);
+  void write(std::size_t at, std::size_t bytes, const Byte& written);
+
+  /// The knowledge of a byte.
+  [[nodiscard]] const Byte& byte_at(std::size_t at) const {
+    return bytes_[alike_[at / granule_bytes] != 0 ? at / granule_bytes * granule_bytes : at];
+  }
+  /// Calls f with the first of each run of bytes that are alike, and its place, until f returns
+  /// false: whole granules, or single bytes.
+  template <class F>
+  void for_each_run(std::size_t at, std::size_t bytes, F&& f);
 
   static constexpr std::size_t granule_bytes = 16;  ///< bulk copies touch all of one
 
@@ -167,8 +182,10 @@ class OrderCheck {
   const char* first_site_ = nullptr;
   std::vector<View> views_;  ///< views by warp
   std::vector<OfThread> threads_;
+  /// By byte. Most accesses are of whole granules: of one whose bytes are alike, the first counts.
   std::vector<Byte> bytes_;
-  std::vector<LastRead> reads_;  ///< last reads by granule and warp
+  std::vector<std::uint8_t> alike_;  ///< by granule
+  std::vector<LastRead> reads_;      ///< last reads by granule and warp
   std::map<unsigned, Mbarrier> mbarriers_;
   std::map<unsigned, Named> named_;
 };

@@ -49,6 +49,35 @@ std::uint64_t DescribedMatrix::byte(unsigned row, unsigned k) const {
   return swizzle_ == 0 ? at : at ^ (at / 128 % (swizzle_ / unit)) * unit;
 }
 
+template <class Element>
+void DescribedMatrix::read_elements(const unsigned char* shared, unsigned first_row, unsigned rows,
+                                    unsigned depth, std::size_t in_row, std::size_t in_column,
+                                    std::span<std::uint64_t> codes) const {
+  const std::size_t step = mn_major_ ? in_column : in_row;
+  for_each_group(first_row, rows, depth, [&](unsigned row, unsigned k, std::uint64_t at) {
+    std::array<Element, group_bytes / sizeof(Element)> group;
+    std::memcpy(group.data(), shared + at, sizeof group);
+    std::size_t place = (row - first_row) * in_column + k * in_row;
+    for (const Element code : group) {
+      codes[place] = code;
+      place += step;
+    }
+  });
+}
+
+void DescribedMatrix::read(const unsigned char* shared, unsigned first_row, unsigned rows,
+                           unsigned depth, std::size_t in_row, std::size_t in_column,
+                           std::span<std::uint64_t> codes) const {
+  switch (element_bytes_) {
+    case 1:
+      return read_elements<std::uint8_t>(shared, first_row, rows, depth, in_row, in_column, codes);
+    case 2:
+      return read_elements<std::uint16_t>(shared, first_row, rows, depth, in_row, in_column, codes);
+    default:
+      return read_elements<std::uint32_t>(shared, first_row, rows, depth, in_row, in_column, codes);
+  }
+}
+
 WgmmaUnit::WgmmaUnit(const isa::MmaShape& shape)
     : shape_(shape),
       piece_(piece_of(shape)),
@@ -61,18 +90,9 @@ void WgmmaUnit::multiply(const MmaModel& model, std::span<const std::uint64_t> a
                          std::span<const std::uint64_t> b, std::span<std::uint64_t> d) const {
   const auto n = static_cast<std::size_t>(shape_.n), k = static_cast<std::size_t>(shape_.k);
   const auto columns = static_cast<std::size_t>(piece_.n);
-  std::vector<std::uint64_t> part_b(k * columns), part_d(rows_of_warp * columns);
   for (std::size_t first = 0; first < n; first += columns) {
-    for (std::size_t y = 0; y < k; ++y) {
-      std::copy_n(&b[y * n + first], columns, &part_b[y * columns]);
-    }
-    for (std::size_t y = 0; y < rows_of_warp; ++y) {
-      std::copy_n(&d[y * n + first], columns, &part_d[y * columns]);
-    }
-    model(piece_, a, part_b, part_d, {});
-    for (std::size_t y = 0; y < rows_of_warp; ++y) {
-      std::copy_n(&part_d[y * columns], columns, &d[y * n + first]);
-    }
+    model(piece_, a, b.subspan(first * k, columns * k),
+          d.subspan(first * rows_of_warp, columns * rows_of_warp), {});
   }
 }
 
@@ -89,23 +109,13 @@ WarpProduct::WarpProduct(const WgmmaUnit& unit, const MmaModel& model, unsigned 
   unit.a().gather(a, a_codes_);
 }
 
-std::uint64_t WarpProduct::code_at(std::uint64_t byte, unsigned bytes) const {
-  std::uint64_t code = 0;
-  std::memcpy(&code, shared_.begin + byte, bytes);
-  return code;
-}
-
 std::vector<std::uint64_t> WarpProduct::read_a() const {
   if (!a_codes_.empty()) return a_codes_;
   const isa::MmaShape& shape = unit_->shape();
   const auto bytes = static_cast<unsigned>(shape.a.bits / 8), k = static_cast<unsigned>(shape.k);
-  const DescribedMatrix matrix(operands_.a, operands_.a_mn_major, bytes);
-  std::vector<std::uint64_t> codes;
-  for (unsigned row = 0; row < rows_of_warp; ++row) {
-    for (unsigned depth = 0; depth < k; ++depth) {
-      codes.push_back(code_at(matrix.byte(warp_ % 4 * rows_of_warp + row, depth), bytes));
-    }
-  }
+  std::vector<std::uint64_t> codes(std::size_t{rows_of_warp} * k);
+  DescribedMatrix(operands_.a, operands_.a_mn_major, bytes)
+      .read(shared_.begin, warp_ % 4 * rows_of_warp, rows_of_warp, k, rows_of_warp, 1, codes);
   return codes;
 }
 
@@ -113,34 +123,27 @@ std::vector<std::uint64_t> WarpProduct::read_b() const {
   const isa::MmaShape& shape = unit_->shape();
   const auto bytes = static_cast<unsigned>(shape.b.bits / 8), k = static_cast<unsigned>(shape.k),
              n = static_cast<unsigned>(shape.n);
-  const DescribedMatrix matrix(operands_.b, operands_.b_mn_major, bytes);
-  std::vector<std::uint64_t> codes;
-  for (unsigned depth = 0; depth < k; ++depth) {
-    for (unsigned column = 0; column < n; ++column) {
-      codes.push_back(code_at(matrix.byte(column, depth), bytes));
-    }
-  }
+  std::vector<std::uint64_t> codes(std::size_t{n} * k);
+  DescribedMatrix(operands_.b, operands_.b_mn_major, bytes)
+      .read(shared_.begin, 0, n, k, 1, k, codes);
   return codes;
 }
 
 std::optional<std::uint64_t> WarpProduct::find_outside() const {
   const isa::MmaShape& shape = unit_->shape();
+  const auto k = static_cast<unsigned>(shape.k);
   std::optional<std::uint64_t> found;
-  const auto look = [&](std::uint64_t descriptor, bool mn_major, unsigned bits, unsigned rows) {
-    const DescribedMatrix matrix(descriptor, mn_major, bits / 8);
-    for (unsigned row = 0; row < rows; ++row) {
-      for (unsigned k = 0; k < static_cast<unsigned>(shape.k); ++k) {
-        const std::uint64_t byte = matrix.byte(row, k);
-        if (byte + bits / 8 > shared_.size) found = byte;
-      }
-    }
+  const auto look = [&](std::uint64_t descriptor, bool mn_major, int bits, std::int64_t rows) {
+    const auto bytes = static_cast<unsigned>(bits / 8);
+    constexpr unsigned group = DescribedMatrix::group_bytes;
+    DescribedMatrix(descriptor, mn_major, bytes)
+        .for_each_group(0, static_cast<unsigned>(rows), k,
+                        [&](unsigned, unsigned, std::uint64_t at) {
+                          if (at + group > shared_.size) found = at + group - bytes;
+                        });
   };
-  if (operands_.a_words == nullptr) {
-    look(operands_.a, operands_.a_mn_major, static_cast<unsigned>(shape.a.bits),
-         static_cast<unsigned>(shape.m));
-  }
-  look(operands_.b, operands_.b_mn_major, static_cast<unsigned>(shape.b.bits),
-       static_cast<unsigned>(shape.n));
+  if (operands_.a_words == nullptr) look(operands_.a, operands_.a_mn_major, shape.a.bits, shape.m);
+  look(operands_.b, operands_.b_mn_major, shape.b.bits, shape.n);
   return found;
 }
 

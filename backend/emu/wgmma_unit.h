@@ -4,6 +4,7 @@
 #include <array>
 #include <cstdint>
 #include <optional>
+#include <span>
 #include <vector>
 
 #include "backend/emu/lane.h"
@@ -17,8 +18,26 @@ class DescribedMatrix {
   DescribedMatrix(std::uint64_t descriptor, bool mn_major, unsigned element_bytes);
   /// The byte of element (row, k), where rows are those of A or the columns of B.
   [[nodiscard]] std::uint64_t byte(unsigned row, unsigned k) const;
+  /// Calls f with each group of elements that lie side by side: 16 bytes from the byte of element
+  /// (row, k) on, along the rows or along k. `rows` and `depth` are extents.
+  template <class F>
+  void for_each_group(unsigned first_row, unsigned rows, unsigned depth, F&& f) const {
+    const unsigned in_group = group_bytes / element_bytes_;
+    for (unsigned row = first_row; row < first_row + rows; row += mn_major_ ? in_group : 1) {
+      for (unsigned k = 0; k < depth; k += mn_major_ ? 1 : in_group) f(row, k, byte(row, k));
+    }
+  }
+  static constexpr unsigned group_bytes = 16;
+  /// The codes of rows from `first_row` on. Neighbours in a row and in a column are so far apart in
+  /// `codes`.
+  void read(const unsigned char* shared, unsigned first_row, unsigned rows, unsigned depth,
+            std::size_t in_row, std::size_t in_column, std::span<std::uint64_t> codes) const;
 
  private:
+  template <class Element>
+  void read_elements(const unsigned char* shared, unsigned first_row, unsigned rows, unsigned depth,
+                     std::size_t in_row, std::size_t in_column,
+                     std::span<std::uint64_t> codes) const;
   std::uint64_t start_, leading_, stride_, swizzle_;
   bool mn_major_;
   unsigned element_bytes_;
@@ -33,7 +52,7 @@ class WgmmaUnit {
   /// 32-bit words of a thread.
   [[nodiscard]] std::size_t a_words() const { return a_words_; }
   [[nodiscard]] std::size_t d_words() const { return d_words_; }
-  /// d [16][n] = a [16][k] * b [k][n] + d.
+  /// d = a * b + d of 16 x k, k x n and 16 x n codes, column after column.
   void multiply(const MmaModel& model, std::span<const std::uint64_t> a,
                 std::span<const std::uint64_t> b, std::span<std::uint64_t> d) const;
 
@@ -58,7 +77,6 @@ class WarpProduct {
  private:
   [[nodiscard]] std::vector<std::uint64_t> read_a() const;
   [[nodiscard]] std::vector<std::uint64_t> read_b() const;
-  [[nodiscard]] std::uint64_t code_at(std::uint64_t byte, unsigned bytes) const;
 
   const WgmmaUnit* unit_;
   const MmaModel* model_;

@@ -8,7 +8,7 @@
 
 namespace tilevm::backend {
 
-/// What a launch makes a map of. By dimension of the view, the last one innermost.
+/// What a launch makes a map of. By dimension of the map, the last one innermost.
 struct MapNumbers {
   std::size_t pointer = 0;  ///< number of the parameter that points to the tensor
   std::vector<std::int64_t> extents;

@@ -29,7 +29,9 @@ class OrderWords {
   std::string operator()(const BlockSync&) const { return "all warps meet"; }
   std::string operator()(const NamedSync&) const { return warps("wait"); }
   std::string operator()(const NamedArrive&) const { return warps("arrive"); }
-  std::string operator()(const FenceProxy&) const { return "fence.proxy.async"; }
+  std::string operator()(const FenceProxy& fence) const {
+    return fence.with_global ? "fence.proxy.async" : "fence.proxy.async.shared::cta";
+  }
   std::string operator()(const CommitPieces&) const { return "cp.async.commit_group"; }
   std::string operator()(const WaitPieces& wait) const {
     return fmt::format("cp.async.wait_group {}", wait.pending);

@@ -97,9 +97,11 @@ struct NamedSync {
 struct NamedArrive {
   std::size_t barrier = 0;
 };
-/// What a thread has stored is there for bulk copies that follow in causality order
-/// (fence.proxy.async).
-struct FenceProxy {};
+/// What a thread has stored is there for bulk copies and products that follow in causality order
+/// (fence.proxy.async). That of global memory waits until the whole GPU sees earlier stores.
+struct FenceProxy {
+  bool with_global = false;  ///< whether stores to global memory are meant as well
+};
 /// Ends a group of copies in pieces (cp.async.commit_group).
 struct CommitPieces {};
 /// Waits until at most `pending` groups of copies in pieces are unfinished (cp.async.wait_group).

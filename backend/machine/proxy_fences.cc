@@ -6,6 +6,7 @@
 // async proxy, too: programs fence their own stores (FenceProxy), and the waits for copies in
 // pieces that bring operands are fenced here.
 #include <algorithm>
+#include <optional>
 #include <vector>
 
 #include "backend/machine/passes.h"
@@ -48,11 +49,14 @@ class FenceSites {
     });
   }
 
-  [[nodiscard]] bool needs_fence(const MachineNode& node) const {
-    if (brings_operands_ && waits_for_pieces(node)) return true;
-    if (!comes_before(node)) return false;
-    if (in_pieces_ && waits_for_pieces(node)) return true;
-    return copies_pieces(node) || stores(node);
+  /// The fence behind an operation; nothing if it needs none.
+  [[nodiscard]] std::optional<FenceProxy> fence_of(const MachineNode& node) const {
+    const FenceProxy of_shared{.with_global = false};
+    if (brings_operands_ && waits_for_pieces(node)) return of_shared;
+    if (!comes_before(node)) return std::nullopt;
+    if (in_pieces_ && waits_for_pieces(node)) return of_shared;
+    if (copies_pieces(node)) return of_shared;
+    return fence_of_store(node);
   }
 
  private:
@@ -89,14 +93,16 @@ class FenceSites {
       return isa::writes(access.access) && overlaps(access.tensor);
     });
   }
-  /// Whether an operation stores what bulk copies may read, or where they write.
-  [[nodiscard]] bool stores(const MachineNode& node) const {
-    if (instruction(node) == nullptr) return false;
+  /// The fence of an operation that stores what bulk copies may read, or where they write.
+  [[nodiscard]] std::optional<FenceProxy> fence_of_store(const MachineNode& node) const {
+    if (instruction(node) == nullptr) return std::nullopt;
     const auto move = isa::tile_move(*std::get_if<isa::InstStmt>(&node.stmt->node));
     const auto* store = move ? std::get_if<isa::RegisterMove>(&*move) : nullptr;
-    if (store == nullptr || !store->stores) return false;
+    if (store == nullptr || !store->stores) return std::nullopt;
     const isa::Type& type = source_.kernel.variable(store->tensor).type;
-    return std::holds_alternative<isa::GlobalType>(type) || overlaps(store->tensor);
+    const bool is_global = std::holds_alternative<isa::GlobalType>(type);
+    if (!is_global && !overlaps(store->tensor)) return std::nullopt;
+    return FenceProxy{.with_global = is_global};
   }
   /// Whether a tensor shares memory with one that a bulk copy fills.
   [[nodiscard]] bool overlaps(isa::VarId tensor) const {
@@ -118,9 +124,9 @@ MachineKernel fence_stores(MachineKernel machine, const MachineSource& source) {
   const FenceSites sites(machine, source);
   machine.body = rewrite(std::move(machine.body), [&](MachineBlock& to, MachineNode node) {
     const isa::Stmt* const stmt = node.stmt;
-    const bool fences = sites.needs_fence(node);
+    const auto fence = sites.fence_of(node);
     to.push_back(std::move(node));
-    if (fences) to.push_back(op_node(stmt, FenceProxy{}));
+    if (fence) to.push_back(op_node(stmt, *fence));
   });
   return machine;
 }

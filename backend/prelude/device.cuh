@@ -428,6 +428,17 @@ TV_FN void mbarrier_arrive(u32 barrier) {
   u64 state;
   asm volatile("mbarrier.arrive.shared::cta.b64 %0, [%1];" : "=l"(state) : "r"(barrier) : "memory");
 }
+/// Arrivals of all threads of a warp, by one instruction: they meet first, so that it releases what each
+/// of them did before.
+TV_FN void mbarrier_arrive_warp(u32 barrier) {
+  __syncwarp();
+  if (!elect_sync()) return;
+  u64 state;
+  asm volatile("mbarrier.arrive.shared::cta.b64 %0, [%1], 32;"
+               : "=l"(state)
+               : "r"(barrier)
+               : "memory");
+}
 /// Waits for a memory barrier's phase. Phases have numbers, of which the instruction compares the
 /// last bit.
 TV_FN void mbarrier_wait_parity(u32 barrier, u32 phase) {
@@ -529,6 +540,10 @@ struct alignas(64) TensorMap {
   u64 words[16];
 };
 #if __CUDA_ARCH__ >= 900
+/// Fetches a map that copies will take, before the first of them waits for it.
+TV_FN void prefetch_map(const TensorMap& map) {
+  asm volatile("prefetch.tensormap [%0];" ::"l"(&map) : "memory");
+}
 TV_FN void tensor_load(const u8* to, const TensorMap& map, u32 barrier, i32 c0) {
   asm volatile(
       "cp.async.bulk.tensor.1d.shared::cluster.global.tile.mbarrier::complete_tx::bytes [%0], [%1, {%3}], [%2];" ::

@@ -282,6 +282,7 @@ TV_FN void mbarrier_init(u32 barrier, u32 arrivals = 1) {
 TV_FN void mbarrier_arrive(u32 barrier, TV_LINE) {
   lane()->operations->mbarrier_arrive(lane(), barrier, line);
 }
+TV_FN void mbarrier_arrive_warp(u32 barrier, TV_LINE) { mbarrier_arrive(barrier, line); }
 TV_FN void fence_proxy_async_shared() { lane()->operations->fence_proxy(lane()); }
 TV_FN void mbarrier_arrive_expect_tx(u32 barrier, u32 bytes) {
   lane()->operations->mbarrier_arrive_expect_tx(lane(), barrier, bytes);
@@ -318,6 +319,7 @@ TV_FN void cp_async_bulk(const Groups& bulk, u8* to, const u8* from, u64) {
 struct TensorMap {
   const emu::TensorMap* map;
 };
+TV_FN void prefetch_map(const TensorMap&) {}
 template <class... Begin>
 TV_FN void tensor_load(const u8* to, const TensorMap& map, u32 barrier, Begin... begin) {
   const i32 all[] = {begin...};

@@ -347,7 +347,7 @@ the kernel has becomes one of all threads by replicas.
     case Code::bad_tensor_map:
       return CodeInfo{
           "no tensor map for a copy",
-          R"(A tensor map (cuTensorMapEncodeTiled) describes a view of rank 1 to 5 whose last dimension is
+          R"(A tensor map (cuTensorMapEncodeTiled) describes a view of rank 1 to 5 of which one dimension is
 contiguous and whose other strides are multiples of 16 bytes, and a box of it that lies in shared
 memory in rows, plain or with a swizzle of 32, 64 or 128 bytes. Launches make the map, so the view's
 extents and strides are made of constants and of parameters.
@@ -628,9 +628,9 @@ that counts a copy's bytes, or for the last commit group.
     case Code::bad_tensor_box:
       return CodeInfo{
           "a copy by a tensor map that hardware refuses",
-          R"(A copy begins along the last dimension at a multiple of 16 bytes, and a store never below
+          R"(A copy begins along the contiguous dimension at a multiple of 16 bytes, and a store never below
 zero: otherwise the launch ends with an illegal instruction. A store clips a box that reaches past
-the end of the last dimension to the next multiple of 16 bytes, so the extent there must be one:
+the end of the contiguous dimension to the next multiple of 16 bytes, so the extent there must be one:
 otherwise the padding of a row, or what stands behind the tensor, is overwritten.
     CopyAsyncTensorGlobalToShared(s, x, barrier=full, offset=[i:, 4:])   # f16: 8 bytes
 Begin at a multiple of 16 bytes; pad the last extent, or store the edge by StoreGlobal.)"};

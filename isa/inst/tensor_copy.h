@@ -33,15 +33,15 @@ struct CopyAsyncTensorGlobalToShared {
            "data. Elements outside the view become zero, and count their bytes as well. The copy "
            "writes by the async proxy: what instructions stored to the place before needs a "
            "`FenceProxy`. The map is made of the `ViewGlobal` at the launch: rank 1 to 5, "
-           "neighbours of the last dimension side by side, other strides multiples of 16 bytes, "
+           "neighbours of one dimension side by side, other strides multiples of 16 bytes, "
            "extents and strides of constants and parameters of the kernel. `dst` is row-major, or "
            "has a swizzle of 32, 64 or 128 bytes with rows of that width "
-           "(`std/warp_groups.tile`). Along the last dimension a copy begins at a multiple of 16 "
-           "bytes. With `multicast` each block of the cluster whose bit is set gets the box, at "
-           "the "
-           "same place of its own shared memory, and the same stage of its own barrier counts the "
-           "bytes: each of these blocks must expect them, and must have released the place to the "
-           "thread that copies. Needs sm_90 or later.",
+           "(`std/warp_groups.tile`); its rows are of the view's dimension whose neighbours are "
+           "side by side, along which a copy begins at a multiple of 16 bytes. With `multicast` "
+           "each block of the cluster whose bit is set gets the box, at the same place of its own "
+           "shared memory, and the same stage of its own barrier counts the bytes: each of these "
+           "blocks must expect them, and must have released the place to the thread that copies. "
+           "Needs sm_90 or later.",
        .by_copy_engine = true},
       slot("dst", &CopyAsyncTensorGlobalToShared::dst, "the shared tensor to fill", Access::write,
            Proxy::async),
@@ -83,8 +83,9 @@ struct CopyAsyncTensorSharedToGlobal {
            "read. The copy reads by the async proxy: what instructions stored to the source needs "
            "a `FenceProxy` of those who stored, before they tell this thread. Views and layouts "
            "are those of `CopyAsyncTensorGlobalToShared`; the box does not begin below zero, and "
-           "one that reaches past the end of the last dimension needs an extent of a multiple of "
-           "16 bytes there, since hardware clips to such multiples. Needs sm_90 or later.",
+           "one that reaches past the end of the dimension whose neighbours are side by side needs "
+           "an extent of a multiple of 16 bytes there, since hardware clips to such multiples. "
+           "Needs sm_90 or later.",
        .by_copy_engine = true},
       slot("dst", &CopyAsyncTensorSharedToGlobal::dst, "the view to write, made by `ViewGlobal`",
            Access::write, Proxy::async),

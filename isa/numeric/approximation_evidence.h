@@ -19,7 +19,7 @@ struct ApproximationEvidence {
   if (target.sm == 90) {
     return {Evidence::measured,
             "block hashes of all 2^32 arguments of each instruction of f32, all 65,536 of 16 bits, "
-            "all upper words of f64, on an H100"};
+            "all upper words of f64, on an H100 and an H200"};
   }
   return {
       Evidence::claimed,
@@ -30,9 +30,9 @@ struct ApproximationEvidence {
 /// The evidence of quotients, which are IEEE products around the unit's reciprocal.
 [[nodiscard]] constexpr ApproximationEvidence quotient_evidence(const Target& target) {
   if (target.sm == 90) {
-    return {
-        Evidence::measured,
-        "the machine code that ptxas 13.0 makes of them; 4,194,304 pairs of div.full on an H100"};
+    return {Evidence::measured,
+            "the machine code that ptxas 13.0 makes of them; 8.6e9 pairs of each form on an H100 "
+            "and an H200"};
   }
   return {Evidence::claimed,
           "the machine code that ptxas 13.0 makes of them, with the reciprocal of an H100"};

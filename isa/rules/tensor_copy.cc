@@ -60,13 +60,13 @@ bool check_view(const TensorCopy& copy, const GlobalType& view, const CopySlots&
   }
   const auto* strides = view.layout.strides();
   if (strides == nullptr) return refuse("its layout is not a list of strides");
-  if (strides->back().constant_int() != std::int64_t{1}) {
-    return refuse("neighbours of its last dimension are not side by side");
-  }
+  const auto order = map_order(view);
+  if (!order) return refuse("neighbours of none of its dimensions are side by side");
   const std::int64_t bytes = view.dtype.bits / 8;
   std::vector<std::int64_t> extents, known;
-  for (const Expr& extent : view.extents) extents.push_back(extent.constant_int().value_or(1));
-  for (std::size_t d = 0; d + 1 < strides->size(); ++d) {
+  for (const std::size_t d : *order) {
+    extents.push_back(view.extents[d].constant_int().value_or(1));
+    if (d == order->back()) break;
     const auto stride = (*strides)[d].constant_int();
     const bool is_known = stride && *stride >= 0 && *stride <= max_map_stride;
     known.push_back(is_known ? *stride * bytes : stride ? -1 : 0);
@@ -95,13 +95,14 @@ bool check_place(const TensorCopy& copy, const GlobalType& view, const SharedTyp
     }
   }
   if (!copy.view_offset) return true;
-  const auto begin = copy.view_offset->entries.back().value.constant_int();
+  const std::size_t inner = map_order(view)->back();
+  const auto begin = copy.view_offset->entries[inner].value.constant_int();
   const std::int64_t bytes = view.dtype.bits / 8;
   if (!begin || *begin % (map_unit / bytes) == 0) return true;
   context.error(Code::bad_tensor_map, slots.offset,
-                fmt::format("the box begins at element {} of the last dimension; a copy by a "
-                            "tensor map begins at a multiple of 16 bytes, {} elements",
-                            *begin, map_unit / bytes));
+                fmt::format("the box begins at element {} of dimension {}; a copy by a tensor map "
+                            "begins at a multiple of 16 bytes, {} elements",
+                            *begin, inner, map_unit / bytes));
   return false;
 }
 

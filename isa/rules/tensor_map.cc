@@ -4,6 +4,8 @@
 
 #include <algorithm>
 #include <bit>
+#include <numeric>
+#include <utility>
 
 #include "isa/program/tile_move.h"
 #include "isa/rules/rules.h"
@@ -55,6 +57,7 @@ class BoxPlanner {
 
   std::optional<TensorBoxes> run() {
     if (!find_swizzle() || !place_indices()) return std::nullopt;
+    plan_.map.order = *map_order(view_);
     find_dimensions();
     plan_.map.view = copy_.view;
     plan_.map.fill_nan = copy_.fill_nan;
@@ -106,17 +109,21 @@ class BoxPlanner {
     return true;
   }
 
-  /// The tensor's dimensions that the tile has, and those of the view along which they lie.
+  /// The tensor's dimensions that the tile has, in the order of those of the map along which they
+  /// lie.
   void find_dimensions() {
     for (std::size_t d = 0; d < tensor_.shape().size(); ++d) {
       if (!copy_.offset || copy_.offset->entries[d].tile) dims_.push_back(d);
     }
     const TilePlacement placement =
         place_tile(copy_.view_offset, view_.rank(), static_cast<int>(dims_.size()));
-    along_.assign(dims_.size(), 0);
-    for (std::size_t v = 0; v < placement.dimensions.size(); ++v) {
-      const int dim = placement.dimensions[v].tile_dim;
-      if (dim >= 0) along_[static_cast<std::size_t>(dim)] = v;
+    const std::vector<std::size_t> of_tile = std::move(dims_);
+    dims_.clear();
+    for (std::size_t d = 0; d < plan_.map.order.size(); ++d) {
+      const int dim = placement.dimensions[plan_.map.order[d]].tile_dim;
+      if (dim < 0) continue;
+      dims_.push_back(of_tile[static_cast<std::size_t>(dim)]);
+      along_.push_back(d);
     }
   }
 
@@ -147,9 +154,10 @@ class BoxPlanner {
     const std::size_t last = dims_.size() - 1;
     if (dims_.empty() || along_[last] + 1 != rank) {
       return fail(
-          "the last dimension of the view has no colon, and a box has 16 bytes along it at "
-          "least",
-          "give the box an extent along the last dimension");
+          fmt::format("dimension {} of the view, whose neighbours are side by side, has no colon, "
+                      "and a box has 16 bytes along it at least",
+                      plan_.map.order.back()),
+          "give the box an extent along that dimension");
     }
     const std::int64_t most =
         span == 0 ? max_box_extent : std::min(max_box_extent, span / element_bytes());
@@ -158,9 +166,9 @@ class BoxPlanner {
     const std::int64_t row = box_[last] * element_bytes();
     if (row % map_unit != 0) {
       return fail(
-          fmt::format("{} bytes lie side by side along its last dimension; the copy engine "
-                      "moves rows of multiples of 16 bytes",
-                      row));
+          fmt::format("{} bytes lie side by side along its dimension {}; the copy engine moves "
+                      "rows of multiples of 16 bytes",
+                      row, dims_[last]));
     }
     std::int64_t step = span == 0 ? row : span;
     for (std::size_t d = last; d-- > 0;) {
@@ -207,9 +215,9 @@ class BoxPlanner {
   DimensionBytes bytes_;
   TensorBoxes plan_;
   std::int64_t fixed_bytes_ = 0;  ///< distance by indices that are constants
-  // By dimension of the tile:
+  // By dimension of the tile, in the order of the map:
   std::vector<std::size_t> dims_;   ///< dimension of the tensor
-  std::vector<std::size_t> along_;  ///< dimension of the view
+  std::vector<std::size_t> along_;  ///< dimension of the map
   Shape box_;
 };
 
@@ -225,6 +233,20 @@ std::optional<TensorCopy> tensor_copy(const Instruction& inst) {
   if (const auto* store = std::get_if<CopyAsyncTensorSharedToGlobal>(&inst)) {
     return TensorCopy{store->dst.var,       store->src.var, store->offset,
                       store->shared_offset, true,           false};
+  }
+  return std::nullopt;
+}
+
+std::optional<std::vector<std::size_t>> map_order(const GlobalType& view) {
+  const auto* strides = view.layout.strides();
+  if (strides == nullptr) return std::nullopt;
+  std::vector<std::size_t> order(strides->size());
+  std::iota(order.begin(), order.end(), std::size_t{0});
+  for (std::size_t d = strides->size(); d-- > 0;) {
+    if ((*strides)[d].constant_int() != std::int64_t{1}) continue;
+    std::rotate(order.begin() + static_cast<std::ptrdiff_t>(d),
+                order.begin() + static_cast<std::ptrdiff_t>(d) + 1, order.end());
+    return order;
   }
   return std::nullopt;
 }

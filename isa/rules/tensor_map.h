@@ -1,10 +1,11 @@
 // Tensor maps: how the copy engine sees a view of global memory and a tile of a shared tensor (CUDA
 // Driver API, cuTensorMapEncodeTiled; PTX ISA, cp.async.bulk.tensor).
 //
-// A map has a view's extents and strides, a box and a swizzle. One instruction of the GPU moves one
-// box between a place of the view and shared memory, where the rows of a box follow one another,
-// each with the pitch of the swizzle. A tile that is laid out in panels, or that has more than 256
-// elements along a dimension, takes several boxes.
+// A map has a view's extents and strides, a box and a swizzle. Its dimensions are those of the
+// view, the one along which neighbours are side by side innermost. One instruction of the GPU moves
+// one box between a place of the view and shared memory, where the rows of a box follow one
+// another, each with the pitch of the swizzle. A tile that is laid out in panels, or that has more
+// than 256 elements along a dimension, takes several boxes.
 #pragma once
 
 #include <cstdint>
@@ -42,7 +43,8 @@ inline constexpr std::size_t max_boxes = 64;
 /// A kernel parameter that is a map: launches make it of the view.
 struct TensorMap {
   VarId view;
-  Shape box;                       ///< extents by dimension of the view
+  std::vector<std::size_t> order;  ///< the view's dimension, by dimension of the map
+  Shape box;                       ///< extents by dimension of the map
   std::int64_t swizzle_bytes = 0;  ///< 0 (none), 32, 64 or 128
   bool fill_nan = false;
   friend bool operator==(const TensorMap&, const TensorMap&) = default;
@@ -52,7 +54,7 @@ struct TensorMap {
 struct TensorBoxes {
   TensorMap map;
   struct Box {
-    Index start;             ///< first element in the tile, by dimension of the view
+    Index start;             ///< first element in the tile, by dimension of the map
     std::int64_t bytes = 0;  ///< distance from the begin of the tensor, but for the indices below
   };
   std::vector<Box> boxes;
@@ -69,6 +71,10 @@ struct TensorBoxes {
   }
 };
 
+/// The dimensions of a view in the order of a map: the innermost is the last one whose neighbours
+/// are side by side, the others keep their order. Nothing if no dimension has such neighbours.
+[[nodiscard]] std::optional<std::vector<std::size_t>> map_order(const GlobalType& view);
+
 /// Why there is no map for a copy, and what to do.
 struct NoTensorMap {
   std::string reason, advice;
@@ -79,8 +85,8 @@ struct NoTensorMap {
 [[nodiscard]] std::optional<TensorBoxes> plan_boxes(const TensorCopy& copy, const GlobalType& view,
                                                     const SharedType& tensor, NoTensorMap& why);
 
-/// Why numbers of a view make no map; nothing if they do. Strides are in bytes, of all dimensions
-/// but the last.
+/// Why numbers of a map's dimensions make none; nothing if they do. Strides are in bytes, of all
+/// dimensions but the last.
 [[nodiscard]] std::optional<std::string> why_no_map(const std::vector<std::int64_t>& extents,
                                                     const std::vector<std::int64_t>& strides);
 

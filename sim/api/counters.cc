@@ -29,6 +29,7 @@ Counters& Counters::operator+=(const Counters& other) {
     statements[i].executions += other.statements[i].executions;
     statements[i].accesses += other.statements[i].accesses;
     statements[i].mma_instructions += other.statements[i].mma_instructions;
+    statements[i].special_functions += other.statements[i].special_functions;
   }
   return *this;
 }

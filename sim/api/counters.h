@@ -88,8 +88,9 @@ struct StatementCount {
   std::size_t instruction = 0;   ///< index in isa::Instruction
   std::uint64_t executions = 0;  ///< number of executions by blocks
   AccessCounts accesses{};
-  std::string mma{};                   ///< a Dot: "m16n8k16 f32.f16.f16.f32" (D, A, B, C)
-  std::uint64_t mma_instructions = 0;  ///< executed by warps
+  std::string mma{};                    ///< a Dot: "m16n8k16 f32.f16.f16.f32" (D, A, B, C)
+  std::uint64_t mma_instructions = 0;   ///< executed by warps
+  std::uint64_t special_functions = 0;  ///< instructions of that unit, executed by warps
 
   friend bool operator==(const StatementCount&, const StatementCount&) = default;
 };

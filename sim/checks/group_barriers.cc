@@ -131,12 +131,12 @@ void explain_arrivals(const SyncObject& object, Context& context) {
 bool too_many_arrivals(const BarrierUseSite& site, std::uint32_t threads, Context& context) {
   if (context.state.overtaken) return report_overtaken(context);
   const SyncObject& object = context.state.parties.object(site.object);
-  context.fail(
-      Code::barrier_phase, site.span,
-      fmt::format("`{}` by {} threads of {}, but phase {} of {} takes {} more of {} arrival{}",
-                  site.mnemonic, threads, group_name(context, context.state.group), object.phase,
-                  planned(context, site.object).name, object.pending, object.expected,
-                  object.expected == 1 ? "" : "s"));
+  const std::string group{group_name(context, context.state.group)};
+  const std::string who = threads == 1 ? group : fmt::format("{} threads of {}", threads, group);
+  context.fail(Code::barrier_phase, site.span,
+               fmt::format("`{}` by {}, but phase {} of {} takes {} more of {} arrival{}",
+                           site.mnemonic, who, object.phase, planned(context, site.object).name,
+                           object.pending, object.expected, object.expected == 1 ? "" : "s"));
   explain_arrivals(object, context);
   add_note(
       context.fault->diagnostic,
@@ -227,11 +227,25 @@ void note_overtaken(const PhaseWait& wait, std::size_t number, Context& context)
   state.overtaken = OvertakenWait{number, wait, last == nullptr ? Span{} : last->span};
 }
 
+/// Whether every warp of a group has passed a wait before what a clock is after. Of a warp one
+/// thread suffices: what single threads of it did later is known of elected threads alone, and
+/// `elect.sync` lets all threads of the warp come first.
+bool has_passed(const PhaseWait& wait, const PartyClock& seen, const Context& context) {
+  const ThreadRange& threads = planned_group(context, wait.group).threads;
+  for (std::uint32_t warp = threads.first; warp < threads.end(); warp += warp_threads) {
+    std::uint32_t thread = warp;
+    const std::uint32_t end = std::min(warp + warp_threads, threads.end());
+    while (thread < end && !seen.is_after(wait.segment, thread)) ++thread;
+    if (thread == end) return false;
+  }
+  return true;
+}
+
 /// When a phase has completed, whoever waited for the one before has passed in every order.
 void check_not_overtaken(std::size_t number, std::int64_t phase, Context& context) {
   const SyncObject& object = context.state.parties.object(number);
   for (const PhaseWait& wait : object.waits) {
-    if (wait.phase == phase - 1 && !object.left.seen.is_after(wait.segment)) {
+    if (wait.phase == phase - 1 && !has_passed(wait, object.left.seen, context)) {
       note_overtaken(wait, number, context);
     }
   }

@@ -73,21 +73,34 @@ bool is_before_as_a_whole(const GroupAccess& earlier, const NewAccess& now,
 /// Why a thread's access races with a thread's part of an earlier one.
 enum class Missing : std::uint8_t { nothing, order, fence };
 
-Missing missing_edge(const GroupAccess& earlier, std::uint32_t earlier_thread, const NewAccess& now,
-                     std::uint32_t thread, const Context& context) {
+/// What is missing between an access of a thread and the share of one thread in an earlier one.
+Missing missing_edge_to(const GroupAccess& earlier, std::uint32_t earlier_thread,
+                        const NewAccess& now, std::uint32_t thread, const Context& context) {
   const GroupOrder& parties = context.state.parties;
   const std::uint16_t group = context.state.group;
-  if (earlier.completes_in.count > 0) {
-    const ThreadRange& in = earlier.completes_in;
-    for (std::uint32_t t = in.first; t < in.end(); t += lanes) {
-      if (!parties.is_before(ordered(earlier, t), group, thread)) return Missing::order;
-    }
-    return Missing::nothing;
-  }
   const OrderedAccess access = ordered(earlier, earlier_thread);
   if (!parties.is_before(access, group, thread)) return Missing::order;
   if (needs_fence(earlier, now) && !parties.is_fenced(access, group, thread)) return Missing::fence;
   return Missing::nothing;
+}
+
+/// Of products each warp has a share, of copies each thread, and which element is whose is not
+/// said.
+Missing missing_edge(const GroupAccess& earlier, std::uint32_t earlier_thread, const NewAccess& now,
+                     std::uint32_t thread, const Context& context) {
+  const bool is_copy = earlier.segment.party.chain == copies_chain;
+  if (!is_copy && earlier.completes_in.count == 0) {
+    return missing_edge_to(earlier, earlier_thread, now, thread, context);
+  }
+  const ThreadRange& in =
+      is_copy ? context.settings.groups->groups[earlier.group].threads : earlier.completes_in;
+  Missing most = Missing::nothing;
+  for (std::uint32_t t = in.first; t < in.end(); t += is_copy ? 1 : lanes) {
+    const Missing missing = missing_edge_to(earlier, t, now, thread, context);
+    if (missing == Missing::order) return missing;
+    if (missing != Missing::nothing) most = missing;
+  }
+  return most;
 }
 
 /// What is missing between an access of a thread and a thread's part of an earlier one.

@@ -8,6 +8,7 @@
 #include <optional>
 #include <utility>
 
+#include "isa/analysis/special_functions.h"
 #include "isa/dot/dot.h"
 #include "isa/layout/shape.h"
 #include "isa/program/tile_move.h"
@@ -16,6 +17,7 @@
 #include "sim/counting/copy_requests.h"
 #include "sim/counting/exchange_meter.h"
 #include "sim/counting/metered_access.h"
+#include "sim/counting/tensor_copy_meter.h"
 #include "sim/counting/warp_access.h"
 
 namespace tilevm::sim {
@@ -328,10 +330,11 @@ const AccessCounts& MeterCache::keep(const Key& key, const AccessCounts& counts)
 
 Meter make_meter(const isa::VerifiedProgram& program, int kernel, const isa::InstStmt& stmt,
                  SharedTables& tables, const RegisterFile& registers, std::size_t id) {
-  if (const auto scalar =
-          count_scalar_load(program.kernel(kernel), stmt, program.info(kernel).num_threads)) {
+  const std::int64_t threads = program.info(kernel).threads_at(stmt.id);
+  if (const auto scalar = count_scalar_load(program.kernel(kernel), stmt, threads)) {
     return [counts = *scalar](const BlockState&, MeterCache&, AccessCounts& sum) { sum += counts; };
   }
+  if (auto boxes = make_tensor_copy_meter(program, kernel, stmt)) return *std::move(boxes);
   std::optional<MeteredAccess> access =
       find_access(program, kernel, stmt, tables, &registers, static_cast<std::int64_t>(id));
   Meter moves = access ? make(std::move(*access)) : Meter{};
@@ -494,10 +497,20 @@ MmaCount count_mma(const isa::VerifiedProgram& program, int kernel, const isa::I
   if (plan == nullptr || plan->shape == nullptr) return {};
   const isa::MmaShape& shape = *plan->shape;
   const std::string c = to_string(shape.accumulator);
-  const auto warps = static_cast<std::uint64_t>(program.info(kernel).num_threads / shape.threads());
+  const auto warps =
+      static_cast<std::uint64_t>(program.info(kernel).threads_at(stmt.id) / shape.threads());
   return {
       fmt::format("{} {}.{}.{}.{}", shape.label(), c, to_string(shape.a), to_string(shape.b), c),
       isa::count_instructions(*plan) * warps};
+}
+
+std::uint64_t count_special_functions(const isa::VerifiedProgram& program, int kernel,
+                                      const isa::InstStmt& stmt) {
+  if (!isa::is_special_function(stmt.inst)) return 0;
+  const isa::Variable& result = program.kernel(kernel).variable(stmt.results.front());
+  const auto& layout = std::get_if<isa::RegisterType>(&result.type)->layout;
+  const std::int64_t threads = program.info(kernel).threads_at(stmt.id);
+  return static_cast<std::uint64_t>((threads + warp_size - 1) / warp_size * layout.num_locals());
 }
 
 }  // namespace tilevm::sim

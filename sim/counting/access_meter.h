@@ -86,4 +86,8 @@ struct MmaCount {
 [[nodiscard]] MmaCount count_mma(const isa::VerifiedProgram& program, int kernel,
                                  const isa::InstStmt& stmt);
 
+/// The instructions of the special function unit that the warps of a block execute for a statement.
+[[nodiscard]] std::uint64_t count_special_functions(const isa::VerifiedProgram& program, int kernel,
+                                                    const isa::InstStmt& stmt);
+
 }  // namespace tilevm::sim

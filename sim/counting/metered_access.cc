@@ -27,7 +27,7 @@ struct MeterInputs {
   }
   /// The grid of a tile in registers.
   [[nodiscard]] AccessGrid grid(const isa::RegisterType& tile) const {
-    return {info.access_plan(stmt), info.num_threads, tables.parts(tile.layout)};
+    return {info.access_plan(stmt), info.threads_at(stmt.id), tables.parts(tile.layout)};
   }
   [[nodiscard]] IndexedTile indexed(const isa::IndexedDim& by,
                                     const isa::RegisterLayout& tile) const {
@@ -67,9 +67,10 @@ MeteredAccess access_of(const isa::RegisterMove& move, const MeterInputs& making
 
 MeteredAccess access_of(const isa::CopyMove& move, const MeterInputs& making) {
   const isa::Shape shape = isa::tile_shape(move.offset, making.type<isa::SharedType>(move.tensor));
-  MeteredAccess access{
-      making.id, AccessGrid(making.info.access_plan(making.stmt), making.info.num_threads, nullptr),
-      false, std::nullopt, making.shared(move.tensor, move.offset, shape)};
+  MeteredAccess access{making.id,
+                       AccessGrid(making.info.access_plan(making.stmt),
+                                  making.info.threads_at(making.stmt.id), nullptr),
+                       false, std::nullopt, making.shared(move.tensor, move.offset, shape)};
   std::optional<int> dim;
   if (move.indexed) {
     dim = move.indexed->dim;

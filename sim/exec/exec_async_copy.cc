@@ -48,6 +48,7 @@ constexpr std::uint64_t nan_pattern = 0x7ff77ff77ff77ff7;
 struct BoxAccess {
   GlobalAccess global;
   SharedAccess shared;
+  std::vector<std::size_t> order;  ///< the view's dimension, by dimension of the map
 };
 
 BoxAccess make_box(const isa::TensorCopy& copy, const Preparation& preparation) {
@@ -56,7 +57,8 @@ BoxAccess make_box(const isa::TensorCopy& copy, const Preparation& preparation) 
   const auto parts = preparation.tables.parts(shape);
   const Tile tile = data_tile(*parts, type.dtype.bits);
   BoxAccess box{make_global_access(copy.view, shape, copy.view_offset, tile, parts, preparation),
-                make_shared_access(copy.tensor, shape, copy.offset, tile, parts, preparation)};
+                make_shared_access(copy.tensor, shape, copy.offset, tile, parts, preparation),
+                *isa::map_order(preparation.global_type(copy.view))};
   box.global.tile_name = preparation.name(copy.tensor);
   return box;
 }
@@ -66,29 +68,31 @@ bool refuse_box(const GlobalAccess& access, std::string why, Context& context) {
 }
 
 /// What hardware wants of a view and of the place of a box, which may be known only now.
-bool check_box(const GlobalAccess& access, const TileOrigin& origin, bool stores,
-               Context& context) {
+bool check_box(const GlobalAccess& access, const std::vector<std::size_t>& order,
+               const TileOrigin& origin, bool stores, Context& context) {
   const GlobalView& view = context.state.views[access.view];
   const auto rank = static_cast<std::size_t>(view.rank);
   const std::int64_t bytes = access.tile.bits / 8;
   std::vector<std::int64_t> extents, strides;
-  for (std::size_t d = 0; d < rank; ++d) {
+  for (const std::size_t d : order) {
     extents.push_back(view.extents[d]);
-    if (d + 1 < rank) strides.push_back(view.strides[d] * bytes);
+    strides.push_back(view.strides[d] * bytes);
   }
+  strides.pop_back();
   if (const auto why = isa::why_no_map(extents, strides)) {
     return refuse_box(
         access,
         fmt::format("`{}` has no tensor map of `{}`: {}", access.mnemonic, access.view_name, *why),
         context);
   }
-  const std::int64_t begin = origin[rank - 1];
+  const std::size_t inner = order.back();
+  const std::int64_t begin = origin[inner];
   if (begin * bytes % isa::map_unit != 0) {
     return refuse_box(
         access,
-        fmt::format("`{}` begins at element {} of the last dimension of `{}`; a copy by a "
-                    "tensor map begins at a multiple of 16 bytes, {} elements",
-                    access.mnemonic, begin, access.view_name, isa::map_unit / bytes),
+        fmt::format("`{}` begins at element {} of dimension {} of `{}`; a copy by a tensor map "
+                    "begins at a multiple of 16 bytes, {} elements",
+                    access.mnemonic, begin, inner, access.view_name, isa::map_unit / bytes),
         context);
   }
   for (std::size_t d = 0; stores && d < rank; ++d) {
@@ -100,14 +104,14 @@ bool check_box(const GlobalAccess& access, const TileOrigin& origin, bool stores
                     access.mnemonic, origin[d], d, access.view_name),
         context);
   }
-  const std::int64_t last = view.extents[rank - 1];
-  const bool is_cut = begin < last && begin + access.extents[rank - 1] > last;
+  const std::int64_t last = view.extents[inner];
+  const bool is_cut = begin < last && begin + access.extents[inner] > last;
   if (!stores || !is_cut || last * bytes % isa::map_unit == 0) return true;
   refuse_box(
       access,
-      fmt::format("`{}` reaches past the end of the last dimension of `{}`, whose extent of {} "
-                  "is not a multiple of 16 bytes: hardware writes up to the next one",
-                  access.mnemonic, access.view_name, last),
+      fmt::format("`{}` reaches past the end of dimension {} of `{}`, whose extent of {} is not a "
+                  "multiple of 16 bytes: hardware writes up to the next one",
+                  access.mnemonic, inner, access.view_name, last),
       context);
   add_note(context.fault->diagnostic,
            "make the extent a multiple of 16 bytes, or store the edge by `StoreGlobal`",
@@ -131,6 +135,7 @@ class TensorLoad : public AsyncPlan {
   TensorLoad(BoxAccess box, StageAccess stage, bool fills_nan,
              const std::optional<isa::ScalarOperand>& multicast)
       : plan_{std::move(box.global), std::move(box.shared)},
+        order_(std::move(box.order)),
         stage_(std::move(stage)),
         fills_nan_(fills_nan) {
     if (multicast) multicast_ = ScalarCode(multicast->value);
@@ -217,7 +222,9 @@ class TensorLoad : public AsyncPlan {
     state.begun = segment;
     const bool is_read = load_for_copy(plan_.source, context, copy);
     state.begun.reset();
-    if (!is_read || !check_box(plan_.source, copy.source_origin, false, context)) return false;
+    if (!is_read || !check_box(plan_.source, order_, copy.source_origin, false, context)) {
+      return false;
+    }
     if (!check_place(block, to, segment, context)) return false;
     if (fills_nan_) fill_nan(copy, context);
     state.under_way.push_back({.plan = this,
@@ -261,6 +268,7 @@ class TensorLoad : public AsyncPlan {
   }
 
   CopyPlan plan_;
+  std::vector<std::size_t> order_;  ///< BoxAccess::order
   StageAccess stage_;
   std::optional<ScalarCode> multicast_;
   bool fills_nan_;
@@ -288,7 +296,7 @@ bool begin_store(const BoxAccess& box, Context& context) {
   ResolvedAccess from;
   TileOrigin origin;
   if (!resolve(box.shared, context, from) || !find_origin(box.global, context, origin) ||
-      !check_box(box.global, origin, true, context)) {
+      !check_box(box.global, box.order, origin, true, context)) {
     return false;
   }
   BlockState& state = context.state;

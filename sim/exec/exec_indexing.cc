@@ -17,17 +17,18 @@
 namespace tilevm::sim {
 namespace {
 
-/// An element as all threads of the block read it: a tile without dimensions, which all hold.
+/// An element as all threads of the group read it: a tile without dimensions, which all hold.
 Tile element_tile(const isa::DType& type, const Preparation& preparation) {
   Tile tile;
-  tile.threads = static_cast<std::size_t>(preparation.info.num_threads);
+  tile.threads = static_cast<std::size_t>(preparation.info.threads_at(preparation.stmt.id));
   tile.locals = 1;
   tile.bits = type.bits;
   tile.thread_bytes = (tile.bits + 7U) / 8;
   return tile;
 }
 std::shared_ptr<const LayoutParts> element_parts(const Preparation& preparation) {
-  return preparation.tables.parts(*isa::replicated(preparation.info.num_threads));
+  return preparation.tables.parts(
+      *isa::replicated(preparation.info.threads_at(preparation.stmt.id)));
 }
 
 /// The element's code as the bits of a scalar: extended by its sign.

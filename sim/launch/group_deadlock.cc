@@ -81,12 +81,11 @@ void report_group_deadlock(Context& context) {
         plan.groups[static_cast<std::size_t>(plan.groups[i].parent)].parent < 0;
     if (!never_began || !is_of_block || plan.groups[i].span == Span{}) continue;
     if (plan.groups[i].span.begin < waiters.front().wait.span.begin) continue;
-    add_note(
-        diagnostic,
-        fmt::format("{} begin here only after the groups before have ended; groups that run at "
-                    "the same time follow one another with no statement in between",
-                    plan.groups[i].name),
-        plan.groups[i].span);
+    add_note(diagnostic,
+             fmt::format("{} {} here only after the groups before have ended; groups that run at "
+                         "the same time follow one another with no statement in between",
+                         plan.groups[i].name, plan.groups[i].verb("begins", "begin")),
+             plan.groups[i].span);
     break;
   }
   add_note(diagnostic,

@@ -237,6 +237,7 @@ class PlanBuilder {
     if (plan_.counts_accesses) {
       record.meter = make_meter(program_, index_, stmt, tables_, registers_, here());
       record.mma = count_mma(program_, index_, stmt);
+      record.special_functions = count_special_functions(program_, index_, stmt);
     }
     const std::size_t number = add(std::move(record), span);
     if (probes_ == nullptr) return;

@@ -53,10 +53,11 @@ struct PlanOp {
   bool orders_groups = false;             ///< whether another group may run after an instruction
   std::string_view mnemonic{};            ///< mnemonic of an instruction
   std::vector<TracedVariable> written{};  ///< variables that the record writes
-  Meter meter{};        ///< meter of an instruction that moves a tile, if accesses are counted
-  MmaCount mma{};       ///< counts of a Dot, if accesses are counted
-  ShadowFlow shadow{};  ///< if shadow values are kept
-  DataFlow flow{};      ///< if flows are kept
+  Meter meter{};   ///< meter of an instruction that moves a tile, if accesses are counted
+  MmaCount mma{};  ///< counts of a Dot, if accesses are counted
+  std::uint64_t special_functions = 0;  ///< instructions of that unit, if accesses are counted
+  ShadowFlow shadow{};                  ///< if shadow values are kept
+  DataFlow flow{};                      ///< if flows are kept
   isa::StmtId statement{};
   std::vector<Begin> groups{};  ///< beginnings of the groups of a fork
 };

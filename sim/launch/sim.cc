@@ -123,7 +123,8 @@ class BlockRun {
       counters.instructions[record.instruction] += executed_[i];
       if (!launch_.plan.counts_accesses) continue;
       counters.statements.push_back({record.span, record.instruction, executed_[i], accesses_[i],
-                                     record.mma.name, record.mma.instructions * executed_[i]});
+                                     record.mma.name, record.mma.instructions * executed_[i],
+                                     record.special_functions * executed_[i]});
     }
     return counters;
   }

@@ -1,6 +1,7 @@
 // An owner for every granule of a buffer, compressed: a long interval of one owner costs little.
 #pragma once
 
+#include <algorithm>
 #include <array>
 #include <cstddef>
 #include <cstdint>
@@ -10,7 +11,7 @@
 namespace tilevm::sim {
 
 /// Granules are numbered from 0; each has an owner, at first 0. A chunk of granules is stored as
-/// one interval of one owner as long as one interval suffices.
+/// runs of one owner as long as few suffice.
 template <class Owner>
 class OwnerMap {
  public:
@@ -39,7 +40,11 @@ class OwnerMap {
       const Chunk& chunk = chunks_[c];
       const std::uint64_t base = c * chunk_granules;
       if (!chunk.owners) {
-        if (chunk.owner != 0 && chunk.begin < chunk.end) f(base + chunk.begin, base + chunk.end);
+        std::uint64_t begin = 0;
+        for (const Run& run : chunk.runs) {
+          if (run.owner != 0) f(base + begin, base + run.end);
+          begin = run.end;
+        }
         continue;
       }
       const Owners& owners = *chunk.owners;
@@ -53,19 +58,24 @@ class OwnerMap {
   }
 
  private:
-  static constexpr std::uint64_t chunk_granules = 1024;
+  static constexpr std::uint32_t chunk_granules = 1024;
+  /// Where a chunk has more, owners by granule take hardly more memory and less time.
+  static constexpr std::size_t max_runs = 32;
   using Owners = std::array<Owner, chunk_granules>;
+  /// Granules of one owner, from the end of the run before.
+  struct Run {
+    std::uint32_t end;
+    Owner owner;
+  };
   struct Chunk {
-    Owner owner = 0;  ///< owner of granules [begin, end); the others have owner 0
-    std::uint32_t begin = 0, end = 0;
-    std::unique_ptr<Owners> owners;  ///< owners by granule, once one interval does not suffice
+    std::vector<Run> runs;           ///< all granules; empty: they have owner 0
+    std::unique_ptr<Owners> owners;  ///< owners by granule, once runs do not suffice
   };
 
   /// Updates granules [begin, end) of a chunk.
   template <class F>
   static void update_chunk(Chunk& chunk, std::uint32_t begin, std::uint32_t end, F& f) {
-    if (!chunk.owners && update_interval(chunk, {begin, end}, f)) return;
-    if (!chunk.owners) spread(chunk);
+    if (!chunk.owners) return update_runs(chunk, begin, end, f);
     Owners& owners = *chunk.owners;
     for (std::uint32_t g = begin; g < end;) {
       const Owner old = owners[g], next = f(old);
@@ -73,36 +83,36 @@ class OwnerMap {
     }
   }
 
-  struct Range {
-    std::uint32_t begin, end;
-  };
-
-  /// Updates a chunk that is one interval; false if the result would not be one interval.
   template <class F>
-  static bool update_interval(Chunk& chunk, Range range, F& f) {
-    if (chunk.begin == chunk.end) {
-      chunk.owner = f(Owner{0});
-      if (chunk.owner != 0) chunk.begin = range.begin, chunk.end = range.end;
-      return true;
+  static void update_runs(Chunk& chunk, std::uint32_t begin, std::uint32_t end, F& f) {
+    if (chunk.runs.empty()) chunk.runs.push_back({chunk_granules, 0});
+    std::array<Run, max_runs + 2> next;  // the ends of the range may cut two runs
+    std::size_t count = 0;
+    std::uint32_t at = 0;
+    const auto add = [&](std::uint32_t to, Owner owner) {
+      if (to <= at) return;
+      at = to;
+      if (count > 0 && next[count - 1].owner == owner) --count;
+      next[count++] = {to, owner};
+    };
+    for (const Run& run : chunk.runs) {
+      add(std::min(run.end, begin), run.owner);
+      if (at < std::min(run.end, end)) add(std::min(run.end, end), f(run.owner));
+      add(run.end, run.owner);
     }
-    const bool meets = range.begin < chunk.end && chunk.begin < range.end;
-    const bool sticks_out = range.begin < chunk.begin || chunk.end < range.end;
-    const bool covers = range.begin <= chunk.begin && chunk.end <= range.end;
-    const bool touches = range.begin <= chunk.end && chunk.begin <= range.end;
-    const Owner inside = meets ? f(chunk.owner) : chunk.owner;
-    const Owner outside = sticks_out ? f(Owner{0}) : inside;
-    if (inside == chunk.owner && (outside == 0 || !sticks_out)) return true;
-    if (!touches || inside != outside || (inside != chunk.owner && !covers)) return false;
-    chunk.owner = inside;
-    if (range.begin < chunk.begin) chunk.begin = range.begin;
-    if (range.end > chunk.end) chunk.end = range.end;
-    return true;
+    if (count > max_runs) return spread(chunk, next.data(), count);
+    chunk.runs.assign(next.begin(), next.begin() + static_cast<std::ptrdiff_t>(count));
   }
 
-  static void spread(Chunk& chunk) {
+  static void spread(Chunk& chunk, const Run* runs, std::size_t count) {
     chunk.owners = std::make_unique<Owners>();
-    chunk.owners->fill(0);
-    for (std::uint32_t g = chunk.begin; g < chunk.end; ++g) (*chunk.owners)[g] = chunk.owner;
+    auto at = chunk.owners->begin();
+    for (std::size_t r = 0; r < count; ++r) {
+      const auto end = chunk.owners->begin() + runs[r].end;
+      std::fill(at, end, runs[r].owner);
+      at = end;
+    }
+    chunk.runs = {};
   }
 
   std::vector<Chunk> chunks_;

@@ -73,6 +73,18 @@ sparse 16 "$large" "-D BLOCKS=264"
 decode u4 32 32768 4
 decode u8 32 32768 4
 decode f16 32 32768 2
+# dense M N K OPTIONS
+dense() {
+  size="-D M=$1 -D N=$2 -D K=$3"
+  shift 3
+  row programs/matmul.tile --kernel matmul --baseline cublas "$size" "$@"
+}
+for n in 8192 4096 2048; do
+  dense $n $n $n
+  dense $n $n $n -D T=bf16
+  dense $n $n $n -D TRANSPOSED=true
+  dense $n $n $n -D T=f8e4m3
+done
 row programs/rmsnorm_residual.tile -D M=32768 -D N=8192 -D THREADS=64
 row programs/softmax.tile -D M=32768 -D N=4096
 row programs/layernorm.tile -D M=32768 -D N=4096

@@ -4,6 +4,7 @@
     campaign.py TILEVM threads 0..999      races, copies and needless barriers within a block
     campaign.py TILEVM changes             all single changes of ordering patterns
     campaign.py TILEVM blocks 0..999       random programs whose blocks order themselves
+    campaign.py TILEVM groups 0..999       groups of warps, mbarriers, copies, proxies
     campaign.py TILEVM planted             faults planted in the programs of programs/
 
 Prints each program whose report is not what the oracle expects, and at the end how many were missed,
@@ -20,6 +21,7 @@ import sys
 import tempfile
 
 import blocks
+import groups
 import plants
 import threads
 
@@ -76,6 +78,32 @@ def judge_blocks(tilevm, name, program):
     return ("faulty" if fault else "right"), "", ""
 
 
+CODES_OF_GROUPS = {"TV0405": "race", "TV0406": "race", "TV0409": "deadlock", "TV0420": "fence", "TV0422": "phase",
+                   "TV0425": "exit"}
+
+
+def judge_groups(tilevm, seed):
+    program = groups.random_program(random.Random(seed))
+    faults = groups.Oracle(program).judge()
+    if faults is None:
+        return "too large", "", ""
+    status, diagnostics = report_of(tilevm, program.text())
+    errors = [d for d in diagnostics if d["severity"] == "error"]
+    if status not in (0, 1) or (status == 1 and not errors):
+        return "crashed", f"{seed}: status {status}", program.text()
+    if faults and not errors:
+        return "missed", f"{seed}: {sorted(faults)}", program.text()
+    if errors and not faults:
+        return "false", f"{seed}: {errors[0]['message']}", program.text()
+    if not errors:
+        return "right", "", ""
+    kind = CODES_OF_GROUPS.get(errors[0]["code"])
+    # A wait that may be overtaken waits for ever in some order.
+    if len(errors) > 1 or (kind not in faults and not (kind == "phase" and "deadlock" in faults)):
+        return "other", f"{seed}: expected {sorted(faults)}, got {[(e['code'], e['message']) for e in errors]}", program.text()
+    return "faulty", "", ""
+
+
 def judge_planted(tilevm, name, program):
     """A program that is right has no report at all, one with a planted fault exactly one."""
     lines, faulty = program
@@ -105,14 +133,14 @@ def cases(mode, seeds):
                 yield f"{name}, {what}", changed
         return
     for seed in seeds:
-        yield seed, (None if mode == "threads" else blocks.random_program(random.Random(seed)))
+        yield seed, (None if mode in ("threads", "groups") else blocks.random_program(random.Random(seed)))
 
 
 def main():
     parser = argparse.ArgumentParser(description=__doc__,
                                      formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("tilevm")
-    parser.add_argument("mode", choices=["threads", "changes", "blocks", "planted"])
+    parser.add_argument("mode", choices=["threads", "changes", "blocks", "groups", "planted"])
     parser.add_argument("seeds", nargs="?", default="0..99")
     parser.add_argument("--jobs", type=int, default=1)
     parser.add_argument("--show", type=int, default=5, help="programs that are printed")
@@ -125,6 +153,8 @@ def main():
         name, program = case
         if options.mode == "threads":
             return name, judge_threads(options.tilevm, name)
+        if options.mode == "groups":
+            return name, judge_groups(options.tilevm, name)
         if options.mode == "planted":
             return name, judge_planted(options.tilevm, name, program)
         return name, judge_blocks(options.tilevm, name, program)

@@ -38,6 +38,12 @@ def stand_in():
     package.jit = lambda *functions, **_: functions[0] if functions else lambda function: function
     package.language = language
     sys.modules.update({"triton": package, "triton.language": language})
+    around = package
+    for part in ("experimental", "gluon", "language", "nvidia", "hopper"):
+        inner = Names(f"{around.__name__}.{part}")
+        setattr(around, part, inner)
+        sys.modules[inner.__name__] = around = inner
+    package.experimental.gluon.jit = package.jit
 
 
 STANDS_IN = importlib.util.find_spec("triton") is None
@@ -187,6 +193,60 @@ class Reports(unittest.TestCase):
             self.assertEqual(guest.import_module(kept(f"{exact}.sm_80.3_9.txt")).notes, ())
 
 
+class Asynchrony(unittest.TestCase):
+    """Hopper's barriers, copies by tensor maps and products of warp groups, of a kernel with specialised warps."""
+
+    def setUp(self):
+        self.module = guest.import_module(kept("gluon_specialised.sm_90.3_9.txt"))
+        self.case = CASES["gluon_specialised"]
+
+    def report(self, old, new, count=1):
+        """The first report of the program with a change."""
+        self.assertIn(old, self.module.text)
+        changed = tilevm.loads(self.module.text.replace(old, new, count), target="sm_90a", entry=self.module.name)
+        arguments = self.case.make_arguments()
+        for name, parts in self.module.descriptors.items():
+            arguments.update(guest._numbers_of(name, arguments[name], parts))
+        with self.assertRaises(tilevm.ProgramError) as caught:
+            changed(**arguments, grid_x=2, grid_y=1, grid_z=1)
+        return caught.exception.diagnostics[0]
+
+    def test_a_stage_that_is_given_back_too_early(self):
+        found = self.report("DotAsyncWaitGroup(0)", "DotAsyncWaitGroup(1)")
+        self.assertEqual(found.code, "TV0405")
+        self.assertEqual(found.origin.file, "hopper.py")
+
+    def test_one_thread_that_arrives_for_warps_that_may_go_on(self):
+        before, _, after = self.module.text.partition("DotAsyncWaitGroup(0)")
+        self.assertIn("Synchronize()", after)
+        found = self.report("DotAsyncWaitGroup(0)" + after.partition("Synchronize()")[0] + "Synchronize()",
+                            "DotAsyncWaitGroup(0)" + after.partition("Synchronize()")[0] + "pass")
+        self.assertIn(found.code, ("TV0405", "TV0406"))
+
+    def test_an_arrival_that_is_missing(self):
+        self.assertEqual(self.report("Arrive(empty, stage=s)", "pass").code, "TV0409")
+
+    def test_bytes_that_nobody_expects(self):
+        self.assertEqual(self.report("bytes=16384", "bytes=8192").code, "TV0422")
+
+    def test_a_descriptor_takes_an_array_of_its_dimensions(self):
+        arguments = self.case.make_arguments()
+        arguments["da"] = arguments["da"].reshape(-1)
+        with self.assertRaisesRegex(tilevm.UsageError, "`da` is a descriptor of 2 dimensions"):
+            self.module[(2, 1)](**arguments)
+
+    def test_a_barrier_that_a_loop_initialises(self):
+        text = guest.import_module(kept("boxes_of_a_row.sm_90.3_9.txt")).text
+        self.assertRegex(text, r"_last = \w+_now\n")
+        self.assertRegex(text, r"WaitBarrier\(\w+, parity=\(0\) \+ \w+_last\)")
+
+    def test_a_descriptor_of_what_the_kernel_computes_is_refused(self):
+        text, of_arguments = kept("boxes_of_a_row.sm_90.3_9.txt"), "(%source_0, %x, %2, %3, %N, %M,"
+        self.assertIn(of_arguments, text)
+        with self.assertRaisesRegex(NotImported, r"hopper\.py:\d+: `ttng\.tensormap_create`: .* are computed is not imported; .*sm_80"):
+            guest.import_module(text.replace(of_arguments, of_arguments.replace("%N", "%place")))
+
+
 class Refusals(unittest.TestCase):
     def refusal(self, old, new):
         text = kept("add.sm_80.3_9.txt")
@@ -196,8 +256,8 @@ class Refusals(unittest.TestCase):
         return str(caught.exception)
 
     def test_an_unknown_operation_has_its_name_its_line_and_what_to_do(self):
-        message = self.refusal('"arith.addf"', '"ttng.wait_barrier"')
-        self.assertRegex(message, r"^elements\.py:\d+: `ttng\.wait_barrier`: this operation is not imported; .*sm_80")
+        message = self.refusal('"arith.addf"', '"ttng.tc_gen5_mma"')
+        self.assertRegex(message, r"^elements\.py:\d+: `ttng\.tc_gen5_mma`: this operation is not imported; .*sm_80")
 
     def test_broken_text_is_an_error(self):
         self.assertIn("not a module", str(self.failing("def f<1>():\n")))

@@ -42,9 +42,22 @@ Json notes_json(const std::vector<Note>& notes, const SourceFile& source) {
   return list;
 }
 
-/// Whether a diagnostic tells of two accesses, or of waits, that nothing orders.
+/// Whether a diagnostic tells of accesses, arrivals or waits that nothing orders.
 bool is_hazard(Code code) {
-  return code == Code::race || code == Code::in_flight_access || code == Code::deadlock;
+  switch (code) {
+    case Code::race:
+    case Code::in_flight_access:
+    case Code::deadlock:
+    case Code::proxy_not_fenced:
+    case Code::products_in_flight:
+    case Code::barrier_phase:
+    case Code::barrier_not_ready:
+    case Code::named_barrier:
+    case Code::exit_in_flight:
+      return true;
+    default:
+      return false;
+  }
 }
 
 /// The places of a hazard, that of the diagnostic first, and what would order them: the first note

@@ -1,5 +1,6 @@
 #include "vm/run/mma_models.h"
 
+#include <algorithm>
 #include <array>
 #include <vector>
 
@@ -13,36 +14,32 @@ namespace {
 
 using Codes = std::span<const std::uint64_t>;
 
-/// Operands of the vector kernel, as it wants them: a [k][16], b [n][k], c [n][16].
+/// Codes of at most 32 bits, as the vector kernel takes them.
 struct TileCodes {
   std::array<std::uint32_t, sim::mma_max_codes_a> a;
   std::array<std::uint32_t, sim::mma_max_codes_b> b;
   std::array<std::uint32_t, std::size_t{sim::mma_max_columns} * sim::mma_rows> c;
 };
 
+void narrow(Codes from, std::uint32_t* to) {
+  std::transform(from.begin(), from.end(), to,
+                 [](std::uint64_t code) { return static_cast<std::uint32_t>(code); });
+}
+
 void multiply_tile(const isa::MmaRule& rule, const isa::MmaShape& shape, Codes a, Codes b,
                    std::span<std::uint64_t> c) {
-  const auto rows = static_cast<std::size_t>(shape.m), columns = static_cast<std::size_t>(shape.n);
-  const auto depth = static_cast<std::size_t>(shape.k);
   TileCodes codes;
-  for (std::size_t m = 0; m < rows; ++m) {
-    for (std::size_t k = 0; k < depth; ++k) {
-      codes.a[k * rows + m] = static_cast<std::uint32_t>(a[m * depth + k]);
-    }
-  }
-  for (std::size_t n = 0; n < columns; ++n) {
-    for (std::size_t k = 0; k < depth; ++k) {
-      codes.b[n * depth + k] = static_cast<std::uint32_t>(b[k * columns + n]);
-    }
-    for (std::size_t m = 0; m < rows; ++m) {
-      codes.c[n * rows + m] = static_cast<std::uint32_t>(c[m * columns + n]);
-    }
-  }
-  sim::mma_tile(rule, shape.a, shape.b, static_cast<int>(columns), static_cast<int>(depth),
+  narrow(a, codes.a.data());
+  narrow(b, codes.b.data());
+  narrow(c, codes.c.data());
+  sim::mma_tile(rule, shape.a, shape.b, static_cast<int>(shape.n), static_cast<int>(shape.k),
                 codes.a.data(), codes.b.data(), codes.c.data(), codes.c.data());
-  for (std::size_t n = 0; n < columns; ++n) {
-    for (std::size_t m = 0; m < rows; ++m) c[m * columns + n] = codes.c[n * rows + m];
-  }
+  std::copy_n(codes.c.data(), c.size(), c.data());
+}
+
+/// A row of a matrix.
+void copy_row(Codes matrix, std::size_t rows, std::size_t row, std::span<std::uint64_t> to) {
+  for (std::size_t i = 0; i < to.size(); ++i) to[i] = matrix[i * rows + row];
 }
 
 /// The value of an integer's code; a product of single bits is their AND.
@@ -57,23 +54,21 @@ std::int32_t integer_value(const isa::DType& type, std::uint64_t code) {
 void multiply_integers(const isa::MmaShape& shape, Codes a, Codes b, std::span<std::uint64_t> c) {
   const auto rows = static_cast<std::size_t>(shape.m), columns = static_cast<std::size_t>(shape.n);
   const auto depth = static_cast<std::size_t>(shape.k);
-  std::vector<std::int32_t> row(depth), b_values(depth * columns);  // [n][k]
-  for (std::size_t k = 0; k < depth; ++k) {
-    for (std::size_t n = 0; n < columns; ++n) {
-      b_values[n * depth + k] = integer_value(shape.b, b[k * columns + n]);
-    }
-  }
-  for (std::size_t m = 0; m < rows; ++m) {
-    for (std::size_t k = 0; k < depth; ++k) row[k] = integer_value(shape.a, a[m * depth + k]);
-    for (std::size_t n = 0; n < columns; ++n) {
-      auto sum = static_cast<std::uint32_t>(c[m * columns + n]);
-      const std::int32_t* const column = &b_values[n * depth];
-      for (std::size_t k = 0; k < depth; ++k) {
-        const std::int32_t product = shape.exclusive_or ? row[k] ^ column[k] : row[k] * column[k];
-        sum += static_cast<std::uint32_t>(product);
+  std::vector<std::int32_t> a_values(a.size());  // [k][m]
+  for (std::size_t i = 0; i < a.size(); ++i) a_values[i] = integer_value(shape.a, a[i]);
+  std::vector<std::uint32_t> sums(rows);
+  for (std::size_t n = 0; n < columns; ++n) {
+    const std::span<std::uint64_t> column = c.subspan(n * rows, rows);
+    narrow(column, sums.data());
+    for (std::size_t k = 0; k < depth; ++k) {
+      const std::int32_t value = integer_value(shape.b, b[n * depth + k]);
+      const std::int32_t* const values = &a_values[k * rows];
+      for (std::size_t m = 0; m < rows; ++m) {
+        const std::int32_t product = shape.exclusive_or ? values[m] ^ value : values[m] * value;
+        sums[m] += static_cast<std::uint32_t>(product);
       }
-      c[m * columns + n] = sum;
     }
+    std::copy(sums.begin(), sums.end(), column.begin());
   }
 }
 
@@ -81,13 +76,13 @@ void multiply_elements(const isa::MmaRule& rule, const isa::MmaShape& shape, Cod
                        std::span<std::uint64_t> c) {
   const auto rows = static_cast<std::size_t>(shape.m), columns = static_cast<std::size_t>(shape.n);
   const auto depth = static_cast<std::size_t>(shape.k);
-  std::vector<std::uint64_t> column(depth);
-  for (std::size_t n = 0; n < columns; ++n) {
-    for (std::size_t k = 0; k < depth; ++k) column[k] = b[k * columns + n];
-    for (std::size_t m = 0; m < rows; ++m) {
-      std::uint64_t& element = c[m * columns + n];
+  std::vector<std::uint64_t> row(depth);
+  for (std::size_t m = 0; m < rows; ++m) {
+    copy_row(a, rows, m, row);
+    for (std::size_t n = 0; n < columns; ++n) {
+      std::uint64_t& element = c[n * rows + m];
       element =
-          sim::mma_reference(rule, shape.a, shape.b, a.subspan(m * depth, depth), column, element);
+          sim::mma_reference(rule, shape.a, shape.b, row, b.subspan(n * depth, depth), element);
     }
   }
 }
@@ -96,17 +91,18 @@ void multiply_elements(const isa::MmaRule& rule, const isa::MmaShape& shape, Cod
 void multiply_sparse(const isa::MmaRule& rule, const isa::MmaShape& shape, Codes a, Codes places,
                      Codes b, std::span<std::uint64_t> c) {
   const auto rows = static_cast<std::size_t>(shape.m), columns = static_cast<std::size_t>(shape.n);
-  const auto stored = static_cast<std::size_t>(shape.stored_k());
-  std::vector<std::uint64_t> column(stored);
+  const auto stored = static_cast<std::size_t>(shape.stored_k()),
+             depth = static_cast<std::size_t>(shape.k);
+  std::vector<std::uint64_t> row(stored), row_places(stored), column(stored);
   for (std::size_t m = 0; m < rows; ++m) {
+    copy_row(a, rows, m, row);
+    copy_row(places, rows, m, row_places);
     for (std::size_t n = 0; n < columns; ++n) {
       for (std::size_t p = 0; p < stored; ++p) {
-        const auto k = p / 2 * 4 + static_cast<std::size_t>(places[m * stored + p]);
-        column[p] = b[k * columns + n];
+        column[p] = b[n * depth + p / 2 * 4 + static_cast<std::size_t>(row_places[p])];
       }
-      std::uint64_t& element = c[m * columns + n];
-      element = sim::mma_reference(rule, shape.a, shape.b, a.subspan(m * stored, stored), column,
-                                   element);
+      std::uint64_t& element = c[n * rows + m];
+      element = sim::mma_reference(rule, shape.a, shape.b, row, column, element);
     }
   }
 }
@@ -117,19 +113,19 @@ void multiply_scaled(const isa::MmaRule& rule, const isa::MmaShape& shape, Codes
   const auto rows = static_cast<std::size_t>(shape.m), columns = static_cast<std::size_t>(shape.n);
   const auto depth = static_cast<std::size_t>(shape.k),
              scales = static_cast<std::size_t>(shape.scales());
-  std::vector<std::uint64_t> column(depth);
+  std::vector<std::uint64_t> row(depth);
   std::vector<std::uint8_t> row_scales(scales), column_scales(scales);
-  for (std::size_t n = 0; n < columns; ++n) {
-    for (std::size_t k = 0; k < depth; ++k) column[k] = b[k * columns + n];
+  for (std::size_t m = 0; m < rows; ++m) {
+    copy_row(a, rows, m, row);
     for (std::size_t s = 0; s < scales; ++s) {
-      column_scales[s] = static_cast<std::uint8_t>(extras.b_scales[s * columns + n]);
+      row_scales[s] = static_cast<std::uint8_t>(extras.a_scales[s * rows + m]);
     }
-    for (std::size_t m = 0; m < rows; ++m) {
+    for (std::size_t n = 0; n < columns; ++n) {
       for (std::size_t s = 0; s < scales; ++s) {
-        row_scales[s] = static_cast<std::uint8_t>(extras.a_scales[m * scales + s]);
+        column_scales[s] = static_cast<std::uint8_t>(extras.b_scales[n * scales + s]);
       }
-      std::uint64_t& element = c[m * columns + n];
-      element = sim::mma_reference(rule, shape.a, shape.b, a.subspan(m * depth, depth), column,
+      std::uint64_t& element = c[n * rows + m];
+      element = sim::mma_reference(rule, shape.a, shape.b, row, b.subspan(n * depth, depth),
                                    element, {row_scales, column_scales});
     }
   }

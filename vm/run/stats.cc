@@ -77,6 +77,18 @@ std::string mma_table(const isa::VerifiedProgram& program, const sim::Counters& 
   return table.has_rows() ? table.text() : "";
 }
 
+std::string special_function_table(const isa::VerifiedProgram& program,
+                                   const sim::Counters& counters) {
+  Table table;
+  table.add({"special function unit", "at", "executed", "instructions"});
+  for (const StatementCount& statement : counters.statements) {
+    if (statement.special_functions == 0) continue;
+    table.add({std::string(mnemonic(statement.instruction)), location_of(program, statement.span),
+               grouped(statement.executions), grouped(statement.special_functions)});
+  }
+  return table.has_rows() ? table.text() : "";
+}
+
 std::string instruction_mix(const sim::Counters& counters) {
   std::string text;
   for (std::size_t i = 0; i < counters.instructions.size(); ++i) {
@@ -149,6 +161,9 @@ Json statements_json(const isa::VerifiedProgram& program, const sim::Counters& c
     if (!statement.mma.empty()) {
       object.set("mma", statement.mma).set("mma_instructions", statement.mma_instructions);
     }
+    if (statement.special_functions > 0) {
+      object.set("special_functions", statement.special_functions);
+    }
     array.push(std::move(object));
   }
   return array;
@@ -183,6 +198,7 @@ std::string stats_table(const isa::VerifiedProgram& program, const KernelStats& 
                   stats.launches == 1 ? "" : "es");
   for (const bool global : {true, false}) text += access_table(program, counters, global);
   text += mma_table(program, counters);
+  text += special_function_table(program, counters);
   text += fmt::format("  executed by blocks: {}\n", instruction_mix(counters));
   for (const bool global : {true, false}) text += waste(program, counters, global);
   return text;
@@ -196,8 +212,10 @@ Json stats_json(const isa::VerifiedProgram& program, const KernelStats& stats) {
     mix.set(std::string(mnemonic(i)), counters.instructions[i]);
   }
   std::map<std::string, std::uint64_t> by_shape;
+  std::uint64_t special_functions = 0;
   for (const StatementCount& statement : counters.statements) {
     if (!statement.mma.empty()) by_shape[statement.mma] += statement.mma_instructions;
+    special_functions += statement.special_functions;
   }
   Json tensor_cores = Json::object();
   for (const auto& [shape, count] : by_shape) tensor_cores.set(shape, count);
@@ -206,6 +224,7 @@ Json stats_json(const isa::VerifiedProgram& program, const KernelStats& stats) {
   object.set("blocks", counters.blocks).set("threads", program.info(stats.kernel).num_threads);
   object.set("steps", counters.steps).set("instructions", std::move(mix));
   object.set("tensor_cores", std::move(tensor_cores));
+  object.set("special_functions", special_functions);
   object.set("totals", accesses_json(total_accesses(counters), true));
   object.set("statements", statements_json(program, counters));
   return object;

@@ -33,13 +33,15 @@ class Guest(Kernel):
     module: str
     notes: tuple[str, ...]
     names: dict[str, str]
+    descriptors: dict[str, list[str]]
 
     @classmethod
     def of(cls, module: str, path: str = "") -> Guest:
         """From a module's text. NotImported: it has something that is not imported. ProgramError: the program is wrong."""
         program = program_of(Module(module))
         made = cls(program.text, path or f"{program.name}.tile", {}, program.target, program.name)
-        made.text, made.notes, made.module, made.names = program.text, program.notes, module, program.parameters
+        made.text, made.notes, made.module = program.text, program.notes, module
+        made.names, made.descriptors = program.parameters, program.descriptors
         return made
 
     def __reduce__(self) -> Any:
@@ -52,7 +54,8 @@ class Guest(Kernel):
         if not 1 <= len(extents) <= 3:
             raise UsageError(f"a grid has one to three extents; {len(extents)} were given")
         sizes = dict(zip(GRID, (*extents, 1, 1)))
-        own = [p for p in self.parameters if p.name not in GRID]
+        parts = {part for found in self.descriptors.values() for part in found}
+        own = [p for p in self.parameters if p.name not in GRID and p.name not in parts]
 
         def launch(*arguments: Any, engine: Optional[str] = None, checks: Optional[str] = None, threads: int = 0,
                    max_steps: int = 0, backend: Optional[str] = None, **named: Any) -> None:
@@ -60,12 +63,25 @@ class Guest(Kernel):
                 raise UsageError(f"`{self.name}` takes {', '.join(p.name for p in own)}; {len(arguments)} arguments were given")
             given = {**dict(zip((p.name for p in own), arguments)),
                      **{self.names.get(name, name): value for name, value in named.items()}}
+            for name, found in self.descriptors.items():
+                given.update(_numbers_of(name, given.get(name), found))
             values = {p.name: value if p.scalar else _as_elements(p.type, value)
                       for p in own if (value := given.get(p.name)) is not None}
             self(**values, **{name: value for name, value in given.items() if name not in values}, **sizes, engine=engine,
                  backend=backend, checks=checks, threads=threads, max_steps=max_steps)
 
         return launch
+
+
+def _numbers_of(name: str, array: Any, parts: Sequence[str]) -> dict[str, int]:
+    """The extents and strides, in elements, of an array that is passed for a descriptor."""
+    shape = tuple(getattr(array, "shape", ()))
+    if len(shape) != len(parts) // 2:
+        raise UsageError(f"`{name}` is a descriptor of {len(parts) // 2} dimensions; pass an array that has as many")
+    strides = [1] * len(shape)
+    for dim in range(len(shape) - 2, -1, -1):
+        strides[dim] = strides[dim + 1] * int(shape[dim + 1])
+    return dict(zip(parts, [*map(int, shape), *strides]))
 
 
 def _as_elements(element: str, value: Any) -> Any:

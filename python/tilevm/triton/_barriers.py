@@ -10,8 +10,12 @@ from typing import Optional
 
 from ._mlir import Block, Operation
 
-READS = {"ttg.local_load": [0], "ttng.warp_group_dot": [0, 1]}
-WRITES = {"ttg.local_store": [1], "ttg.async_copy_global_to_local": [1]}
+READS = {"ttg.local_load": [0], "ttng.warp_group_dot": [0, 1], "ttng.async_tma_copy_local_to_global": [-1],
+         "ttng.inval_barrier": [0]}
+WRITES = {"ttg.local_store": [1], "ttg.async_copy_global_to_local": [1], "ttng.async_tma_copy_global_to_local": [-3, -2],
+          "ttng.barrier_expect": [0]}
+# What conflicts with writes before it as well as with reads; copies of one group go on beside one another.
+ORDERED = {"ttg.local_store", "ttng.async_tma_copy_global_to_local", "ttng.barrier_expect"}
 PASSES = {"ttg.memdesc_index", "ttg.memdesc_subslice", "ttg.memdesc_subview", "ttg.memdesc_trans", "ttg.memdesc_reshape",
           "ttg.memdesc_reinterpret"}
 
@@ -27,8 +31,10 @@ class Pending:
 
 
 class Placement:
-    def __init__(self) -> None:
+    def __init__(self, expects_behind_barrier: bool) -> None:
+        self.behind = {"ttng.arrive_barrier"} | ({"ttng.barrier_expect"} if expects_behind_barrier else set())
         self.of: dict[str, str] = {}        # a value: its allocation
+        self.captured: list[str] = []       # operands of the warp_specialize around
         self.copied: set[str] = set()       # allocations that asynchronous copies fill
 
     def block(self, block: Block, before: Pending) -> Pending:
@@ -36,7 +42,8 @@ class Placement:
         placed: list[Operation] = []
         for operation in block.operations:
             now = self.operation(operation, now, placed)
-            placed.append(operation)
+            if not any(each is operation for each in placed[-2:]):
+                placed.append(operation)
         block.operations = placed
         return now
 
@@ -58,13 +65,19 @@ class Placement:
             return Pending(now.reads, now.writes | self.copied)
         if name in ("ttg.barrier", "gpu.barrier", "ttg.local_barrier"):
             return Pending()
+        if name in ("ttng.async_tma_store_wait", "ttng.async_tma_store_token_wait"):
+            placed.append(operation)
+            placed.append(barrier(operation))
+            return Pending()
+        if name in self.behind:  # its code begins with a barrier
+            now = Pending()
         if operation.regions:
             return self.regions(operation, now)
         reads = {self.of[operation.operands[k]] for k in READS.get(name, ()) if operation.operands[k] in self.of}
         writes = {self.of[operation.operands[k]] for k in WRITES.get(name, ()) if operation.operands[k] in self.of}
         if name == "ttg.async_copy_global_to_local":
             self.copied |= writes
-        if reads & now.writes or writes & (now.reads | now.writes if name == "ttg.local_store" else now.reads):
+        if reads & now.writes or writes & (now.reads | now.writes if name in ORDERED else now.reads):
             placed.append(barrier(operation))
             now = Pending()
         return Pending(now.reads | reads, now.writes | writes)
@@ -73,6 +86,9 @@ class Placement:
         """A loop's body begins as well with what its end leaves; branches join."""
         loops = operation.name in ("scf.for", "scf.while")
         inits = operation.operands[3:] if operation.name == "scf.for" else operation.operands
+        if operation.name == "ttg.warp_specialize.partitions":
+            inits, now = inits or self.captured, Pending()
+        self.captured = operation.operands if operation.name == "ttg.warp_specialize" else []
         for region in operation.regions:
             for block in region:
                 values = block.arguments[1:] if operation.name == "scf.for" else block.arguments
@@ -104,11 +120,11 @@ def barrier(before: Operation) -> Operation:
     return made
 
 
-def place(root: Operation) -> None:
+def place(root: Operation, expects_behind_barrier: bool = True) -> None:
     """Puts `ttg.barrier` into every function."""
     for function in root.walk():
         if function.name == "tt.func":
-            placement, now = Placement(), Pending()
+            placement, now = Placement(expects_behind_barrier), Pending()
             for region in function.regions:
                 for block in region:
                     now = placement.block(block, now)

@@ -8,6 +8,7 @@ from typing import Callable, Optional, Sequence
 from ._errors import NotImported
 from ._mlir import Block, Operation
 from ._pointers import offset_as, pointer
+from ._specialize import is_specialized, lower_specialized
 from ._values import NATIVE, TOKEN, Value, type_of
 from ._writer import Writer, lower_all, lowers, number
 
@@ -126,13 +127,16 @@ def loop(writer: Writer, operation: Operation) -> None:
     writer.line(f"for {variable} in range({', '.join(bounds)}):")
     writer.environment[name] = Value("scalar", variable, wide)
     bind(writer, block.arguments[1:], carried)
+    writer.slots[id(block)] = [each.slots[0][0] if len(each.slots) == 1 else "" for each in carried]
 
     def body() -> None:
         lower_all(writer, block.operations[:-1])
         writer.begin(block.operations[-1])
         assign(writer, carried, writer.operands(block.operations[-1]))
 
+    writer.loops += 1
     writer.indented(body)
+    writer.loops -= 1
     finish(writer, operation, carried)
 
 
@@ -173,7 +177,9 @@ def while_loop(writer: Writer, operation: Operation) -> None:
         assign(writer, carried, writer.operands(after.operations[-1]))
 
     writer.line("while true:")
+    writer.loops += 1
     writer.indented(body)
+    writer.loops -= 1
     finish(writer, operation, results)
 
 
@@ -260,6 +266,10 @@ def end(writer: Writer, operation: Operation) -> None:
 
 def lower_blocks(writer: Writer, blocks: Sequence[Block]) -> None:
     """A function's body: blocks between which early returns branch."""
+    if any(is_specialized(block) for block in blocks):
+        if len(blocks) > 1:
+            raise NotImported("an early return of a kernel with warp_specialize", "put the condition into the partitions")
+        return lower_specialized(writer, blocks[0])
     by_label = {block.label: block for block in blocks}
     block: Optional[Block] = blocks[0]
     while block is not None:

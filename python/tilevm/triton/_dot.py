@@ -10,7 +10,7 @@ from ._mlir import Operation
 from ._shape import viewed
 from ._shared import load_tile, memory_of
 from ._values import BITS, Value, type_of
-from ._writer import Writer, lowers
+from ._writer import Writer, lowers, number
 
 
 @lowers("tt.dot")
@@ -65,8 +65,89 @@ def _renamed(layout: Optional[Layout], dim: int, bits: dict[int, int]) -> Layout
 
 @lowers("ttng.warp_group_dot")
 def warp_group_dot(writer: Writer, operation: Operation) -> None:
+    """A product of shared memory: `wgmma`, which goes on until a wait."""
+    values = writer.operands(operation)
+    if split_sums(writer, values, operation):
+        return product_at_once(writer, operation)
+    a, b = values[:2]
+    memory = memory_of(b)
+    texts = [f"{memory.name}", f"b_offset={memory.stored_offset()}"]
+    if memory.order:
+        texts.append("transpose_b=true")
+    if a.kind == "memory":
+        left = memory_of(a)
+        first = left.name
+        texts.append(f"a_offset={left.stored_offset()}")
+        if left.order:
+            texts.append("transpose_a=true")
+    else:
+        tile = writer.tile(a, writer.layout_of(type_of(operation.types_in[0])))
+        first = f"View({tile.text}, dtype=tf32)" if tile.element == "f32" else tile.text
+    c = accumulator(writer, operation, values[2])
+    if len(values) > 3:
+        accumulate = writer.native(values[3]).text
+        texts += [f"accumulate={accumulate}"] if accumulate != "true" else []
+    writer.line(f"DotAsync({', '.join([first, texts[0], c.text, *texts[1:]])}, out={c.text})")
+    writer.line("DotAsyncCommitGroup()")
+    if operation.attributes.get("isAsync", "false").split(":")[0].strip() not in ("true", "unit"):
+        writer.line("DotAsyncWaitGroup(0)")
+    writer.set(operation, c)
+
+
+def accumulator(writer: Writer, operation: Operation, value: Value) -> Value:
+    """The tile to which the product is added in place: that of the sum before, if nothing else uses it."""
+    name, layout = operation.operands[2], writer.layout_of(type_of(operation.types_in[2]))
+    module = writer.module
+    carried = carried_sum(writer, operation)
+    if carried and carried != value.text:
+        source = number(value) if value.kind == "tile" else writer.tile(value, layout).text
+        writer.line(f"{carried} = {source}")
+        return Value("tile", carried, type_of(operation.types_in[2]).element, layout.shape, layout)
+    own = value.kind == "tile" and value.layout == layout and module.block_of(name) is module.block_of(operation.results[0])
+    while own and module.uses[name] == 1:
+        made = module.makers.get(name)
+        if made is None or made.name != "ttng.warp_group_dot_wait":
+            return value
+        name = made.operands[made.results.index(name)]
+    text = number(value) if value.kind in ("scalar", "splat") else ""
+    if text:
+        return writer.filled(text, value.element, layout.shape, layout)
+    tile = writer.tile(value, layout)
+    if tile.text != value.text:
+        return tile
+    return writer.define(f"View({tile.text}, layout={writer.layout(layout)})", tile.element, tile.shape, layout)
+
+
+def carried_sum(writer: Writer, operation: Operation) -> str:
+    """The variable that carries the sum round the loop while it is in flight, if nothing needs its old value any more."""
+    block = writer.module.block_of(operation.results[0])
+    slots = writer.slots.get(id(block))
+    if block is None or slots is None:
+        return ""
+    result = operation.results[0]
+    place = next(k for k, each in enumerate(block.operations) if each is operation)
+    for each in block.operations[place + 1:]:
+        if each.name == "ttng.warp_group_dot_wait" and result in each.operands:
+            result = each.results[each.operands.index(result)]
+    if result not in block.operations[-1].operands:
+        return ""
+    number_ = block.operations[-1].operands.index(result)
+    argument = block.arguments[1 + number_][0]
+    later = any(argument in inner.operands for each in block.operations[place + 1:] for inner in each.walk())
+    return "" if later else slots[number_]
+
+
+def split_sums(writer: Writer, values: Sequence[Value], operation: Operation) -> bool:
+    """Whether Triton adds parts of the sum of 8-bit floats to the accumulator one after another."""
+    element = _element(writer, values[0], operation.types_in[0])
+    most = operation.integer("maxNumImpreciseAcc") if "maxNumImpreciseAcc" in operation.attributes else 0
+    return element.startswith("f8") and 0 < most < _extent_k(values[0], operation.types_in[0])
+
+
+def product_at_once(writer: Writer, operation: Operation) -> None:
     """A product of shared memory, computed where it is issued."""
-    writer.note("wgmma is computed where it is issued: a missing wait for it is not found")
+    writer.note("a product whose sum of 8-bit floats Triton splits is computed where it is issued: a missing wait for it is not "
+                "found")
     values = writer.operands(operation)
     c_type = type_of(operation.types_in[2])
     c = writer.tile(values[2], writer.layout_of(c_type))
@@ -81,8 +162,6 @@ def warp_group_dot(writer: Writer, operation: Operation) -> None:
         else:
             own = writer.tile(value, writer.layout_of(type_of(text)))
             tiles.append(writer.tile(own, layout))
-    if element == "f32":
-        tiles = [writer.define(f"View({v.text}, dtype=tf32)", "tf32", v.shape, v.layout, v.text) for v in tiles]
     multiply(writer, operation, tiles[0], tiles[1], c)
 
 
@@ -123,6 +202,7 @@ def fragment_b(c: Layout, k: int, bits: int) -> Layout:
 
 @lowers("ttng.warp_group_dot_wait")
 def warp_group_dot_wait(writer: Writer, operation: Operation) -> None:
+    writer.line(f"DotAsyncWaitGroup({operation.integer('pendings')})")
     for k, value in enumerate(writer.operands(operation)):
         writer.set(operation, value, k)
 

@@ -43,14 +43,16 @@ def place_barriers(module: Any, context: Any, capability: int) -> bool:
     manager = ir.pass_manager(context)
     passes.ttgpuir.add_combine_tensor_select_and_if(manager)
     passes.gluon.add_inliner(manager)
+    try:
+        passes.ttgpuir.add_allocate_warp_groups(manager, False)
+    except TypeError:
+        passes.ttgpuir.add_allocate_warp_groups(manager)
+    nvidia.passes.ttgpuir.add_allocate_shared_memory_nv(manager, capability, PTX)
+    nvidia.passes.ttnvgpuir.add_allocate_tensor_memory(manager)
+    if capability >= 90:
+        nvidia.passes.ttnvgpuir.add_proxy_fence_insertion(manager, capability)
     found = hasattr(nvidia.passes.ttgpuir, "add_membar")
     if found:
-        try:
-            passes.ttgpuir.add_allocate_warp_groups(manager, False)
-        except TypeError:
-            passes.ttgpuir.add_allocate_warp_groups(manager)
-        nvidia.passes.ttgpuir.add_allocate_shared_memory_nv(manager, capability, PTX)
-        nvidia.passes.ttnvgpuir.add_allocate_tensor_memory(manager)
         nvidia.passes.ttgpuir.add_membar(manager, capability, PTX)
     passes.common.add_symbol_dce(manager)
     try:

@@ -64,6 +64,13 @@ class Block:
         self.arguments: list[tuple[str, str, Origin | None]] = []
         self.operations: list[Operation] = []
 
+    def defines(self) -> Iterator[str]:
+        """The names of its arguments and of its operations' results."""
+        for name, _, _ in self.arguments:
+            yield name
+        for each in self.operations:
+            yield from each.results
+
 
 class Reader:
     """Reads one module. SyntaxError: the text is not a generic form; the message has the text at the fault."""

@@ -6,10 +6,11 @@ the index 2^32 - 1, which no view has; a negative offset and one beyond have an 
 
 from __future__ import annotations
 
-from typing import Optional
+from math import prod
+from typing import Optional, Sequence
 
 from ._errors import NotImported
-from ._layouts import Layout
+from ._layouts import Layout, log2
 from ._mlir import Operation
 from ._values import NATIVE, UNSIGNED, Value, type_of
 from ._writer import Writer, lowers, number
@@ -17,8 +18,7 @@ from ._writer import Writer, lowers, number
 AXES = ("x", "y", "z")
 # The operations of tt.atomic_rmw, by number: the operation of Scatter, and whether it is one on unsigned integers.
 ATOMIC = {1: ("bit_and", False), 2: ("bit_or", False), 3: ("bit_xor", False), 4: ("add", False), 5: ("add", False),
-          6: ("max", False), 7: ("min", False), 8: ("max", True), 9: ("min", True)}
-ACQUIRES = {"1": "relaxed", "2": "acquire", "3": "release", "4": "acq_rel"}
+          6: ("max", False), 7: ("min", False), 8: ("max", True), 9: ("min", True), 10: ("exchange", False)}
 
 
 @lowers("tt.get_program_id")
@@ -169,17 +169,18 @@ def atomic(writer: Writer, operation: Operation) -> None:
     kind = operation.integer("atomic_rmw_op")
     type_ = type_of(operation.types_in[1])
     used = operation.results[0] in writer.module.used
-    if kind not in ATOMIC:
-        raise NotImported("an atomic exchange", "the language has atomics that combine (Scatter with op=) and AtomicAdd")
     op, is_unsigned = ATOMIC[kind]
     element = UNSIGNED[type_.element] if is_unsigned else type_.element
-    floats = ("f32", "f64") if op == "add" else ()
+    exchanges = op == "exchange"
+    if type_.shape is None and element in ("i32", "u32") and (used or exchanges):
+        return atomic_element(writer, operation, where, value, mask, element, op)
+    if exchanges or used:
+        return atomic_elements(writer, operation, where, [value], mask, element, op)
+    floats = ("f16", "bf16", "f32", "f64") if op == "add" else ()
     if element not in ("i32", "u32", "i64", "u64", *floats):
-        raise NotImported(f"an atomic {op} of {element}", "use a type of 32 or 64 bits")
-    if used:
-        if type_.shape is None and op == "add" and element in ("i32", "u32") and mask is not None:
-            return atomic_add(writer, operation, where, value, mask)
-        raise NotImported("the result of an atomic operation on tensors", "only a scalar atomic_add of i32 gives one")
+        raise NotImported(f"an atomic {op} of {element}", "use a type of 32 or 64 bits, or atomic_add")
+    if element == "bf16" and writer.module.capability < 90:
+        raise NotImported("an atomic add of bf16 below sm_90", "add f32, or compile for sm_90")
     if element.startswith("f"):
         writer.note("atomic sums of floats, whose order nothing defines")
     view = writer.view(where.base, element)
@@ -193,20 +194,91 @@ def atomic(writer: Writer, operation: Operation) -> None:
     writer.line(f"Scatter({tile.text}, {view}, {index.text}, dim=0, op={op})")
 
 
-def atomic_add(writer: Writer, operation: Operation, where: Value, value: Value, mask: Value) -> None:
-    view = writer.view(where.base, value.element)
-    text = f"AtomicAdd({view}, {writer.native(value).text}, offset=[{offset_text(where)}])"
-    if mask.literal and mask.text == "true":
-        return writer.set(operation, writer.scalar(text, value.element))
-    made = writer.scalar(f"{value.element}(0)", value.element)
-    writer.line(f"if {mask.text}:")
-    writer.indented(lambda: writer.line(f"{made.text} = {text}"))
+def atomic_element(writer: Writer, operation: Operation, where: Value, value: Value, mask: Optional[Value], element: str,
+                   op: str) -> None:
+    """An atomic operation on one element, once for the program."""
+    view, amount = writer.view(where.base, element), writer.native(value).text
+    if element != value.element:
+        amount = f"{element}({amount})"
+    place = f"offset=[{offset_text(where)}]"
+    made = _if_masked(writer, atomic_text(view, op, [amount], place), mask, element)
+    if element != value.element:
+        made = writer.scalar(f"{value.element}({made.text})", value.element)
     writer.set(operation, made)
+
+
+def atomic_text(view: str, op: str, amounts: Sequence[str], place: str) -> str:
+    """An atomic instruction on one element that gives what was there."""
+    names = {"add": "AtomicAdd", "exchange": "AtomicExchange", "compare": "AtomicCompareExchange"}
+    given = [view, *([] if op in names else [op]), *amounts, place]
+    return f"{names.get(op, 'AtomicCombine')}({', '.join(given)})"
+
+
+def atomic_elements(writer: Writer, operation: Operation, where: Value, values: Sequence[Value], mask: Optional[Value],
+                    element: str, op: str) -> None:
+    """Atomic operations on the elements of tensors that give what was there: one after another, through shared memory. The
+    order of a program's own elements is theirs here, and any on a GPU."""
+    type_ = type_of(operation.types_in[1])
+    if element not in ("i32", "u32"):
+        raise NotImported(f"the result of an atomic {op} of {element} on tensors", "use i32")
+    writer.note("the order of atomic operations on a tensor's elements, which nothing defines")
+    layout = writer.layout_of(type_)
+    count = prod(layout.shape)
+    flat = layout.reshape([count])
+    index = index_of(writer, where, mask, layout)
+    kept = []
+    for value, kind in [(index, "u32"), *((each, element) for each in values)]:
+        if value.kind == "scalar":
+            value = Value("splat", value.text, value.element, type_.shape)
+        tile = writer.tile(value, layout)
+        name = writer.fresh("each")
+        writer.shared.append(f"{name} = AllocateShared({kind}, shape=[{count}])")
+        as_kind = f"View({tile.text}, dtype={kind})" if tile.element != kind else tile.text
+        writer.line(f"StoreShared(View({as_kind}, layout={writer.layout(flat)}), {name})")
+        kept.append(name)
+    found = writer.fresh("found")
+    view = writer.view(where.base, element)
+    writer.shared.append(f"{found} = AllocateShared({element}, shape=[{count}])")
+    place, k, before = writer.fresh("place"), writer.fresh("k"), writer.fresh("before")
+    amounts = [writer.fresh("amount") for _ in kept[1:]]
+    one = writer.layout(Layout((1,), (), (None,) * log2(writer.threads)))
+    writer.barrier()
+    for line in (f"for {k} in range({count}):",
+                 f"    {place} = LoadScalar({kept[0]}, offset=[{k}])",
+                 *(f"    {amount} = LoadScalar({name}, offset=[{k}])" for amount, name in zip(amounts, kept[1:])),
+                 f"    {before} = {element}(0)",
+                 f"    if {place} != {MASKED}:",
+                 f"        {before} = {atomic_text(view, op, amounts, f'offset=[{place}]')}",
+                 f"    StoreShared(AllocateRegister({element}, layout={one}, init={before}), {found}, offset=[{k}:])"):
+        writer.line(line)
+    writer.line("Synchronize()")
+    made = writer.define(f"LoadShared({found}, layout={writer.layout(flat)})", element, (count,), flat)
+    text = f"View({made.text}, layout={writer.layout(layout)})"
+    if element != type_.element:
+        text = f"View({text}, dtype={type_.element})"
+    writer.set(operation, writer.define(text, type_.element, type_.shape, layout))
+
+
+def _if_masked(writer: Writer, text: str, mask: Optional[Value], element: str) -> Value:
+    if mask is None or mask.literal and mask.text == "true":
+        return writer.scalar(text, element)
+    made = writer.scalar(f"{element}(0)", element)
+    writer.line(f"if {writer.native(mask).text}:")
+    writer.indented(lambda: writer.line(f"{made.text} = {text}"))
+    return made
 
 
 @lowers("tt.atomic_cas")
 def compare_and_swap(writer: Writer, operation: Operation) -> None:
-    raise NotImported("a compare-and-swap", "order programs by a counter: tl.atomic_add and a wait for its value")
+    where, compare, value = writer.operands(operation)
+    type_ = type_of(operation.types_in[1])
+    if type_.element != "i32":
+        raise NotImported(f"a compare-and-swap of {type_.element}", "use i32")
+    if type_.shape is not None:
+        return atomic_elements(writer, operation, where, [compare, value], None, "i32", "compare")
+    view = writer.view(where.base, "i32")
+    amounts = [writer.native(compare).text, writer.native(value).text]
+    writer.set(operation, writer.scalar(atomic_text(view, "compare", amounts, f"offset=[{offset_text(where)}]"), "i32"))
 
 
 @lowers("tt.int_to_ptr", "tt.ptr_to_int")

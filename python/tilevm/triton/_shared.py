@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from math import prod
 from typing import Optional
 
 from ._errors import NotImported
@@ -31,6 +32,12 @@ def memory_of(value: Value) -> Memory:
 def allocate(writer: Writer, operation: Operation) -> None:
     shape, element, encoding = descriptor(operation.types_out[0])
     name = writer.fresh()
+    if (arrivals := writer.module.arrivals.get(operation.results[0])) is not None:
+        stages = prod(shape)
+        writer.shared.append(f"{name} = AllocateBarrier(arrivals={arrivals}{f', stages={stages}' if stages > 1 else ''})")
+        return writer.set(operation, Value("memory", memory=Memory(name, "barrier", shape)))
+    if operation.results[0] in writer.module.as_tf32:
+        element = "tf32"
     writer.shared.append(f"{name} = AllocateShared({element}, shape={list(shape)}, layout={memory_layout(shape, encoding)})")
     writer.set(operation, Value("memory", memory=Memory(name, element, shape)))
     if operation.operands:
@@ -44,7 +51,8 @@ def store_tile(writer: Writer, value: Value, text: str, memory: Memory) -> None:
         inverse = [memory.order.index(d) for d in range(len(memory.order))]
         layout = tile.layout.permute(inverse)
         tile = writer.define(f"View({tile.text}, layout={writer.layout(layout)})", tile.element, layout.shape, layout)
-    writer.line(f"StoreShared({tile.text}, {memory.name}, offset={memory.offset()})")
+    text = f"View({tile.text}, dtype=tf32)" if memory.element == "tf32" else tile.text
+    writer.line(f"StoreShared({text}, {memory.name}, offset={memory.offset()})")
 
 
 @lowers("ttg.local_dealloc")
@@ -92,13 +100,15 @@ def load(writer: Writer, operation: Operation) -> None:
 
 def load_tile(writer: Writer, memory: Memory, layout: Layout, element: str, hint: str = "") -> Value:
     """A part of shared memory as a tile."""
+    def loaded(stored: Layout) -> str:
+        text = f"LoadShared({memory.name}, layout={writer.layout(stored)}, offset={memory.offset()})"
+        return f"View({text}, dtype={element})" if memory.element == "tf32" and element != "tf32" else text
+
     if not memory.order:
-        return writer.define(f"LoadShared({memory.name}, layout={writer.layout(layout)}, offset={memory.offset()})", element,
-                             layout.shape, layout, hint)
+        return writer.define(loaded(layout), element, layout.shape, layout, hint)
     # Dimension d of the tile is dimension order[d] of memory.
     inverse = [memory.order.index(d) for d in range(len(memory.order))]
-    stored = layout.permute(inverse)
-    text = f"LoadShared({memory.name}, layout={writer.layout(stored)}, offset={memory.offset()})"
+    text = loaded(layout.permute(inverse))
     return writer.define(f"View({text}, layout={writer.layout(layout)})", element, layout.shape, layout, hint)
 
 
@@ -115,10 +125,13 @@ def copy(writer: Writer, operation: Operation) -> None:
     where, memory = values[0], memory_of(values[1])
     mask = values[2] if segments[2] else None
     other: Optional[Value] = values[2 + segments[2]] if len(segments) > 3 and segments[3] else None
-    if other is not None and not (other.literal and other.text in ("0", "0.0", "false")):
+    zero = other is None or other.literal and other.text in ("0", "0.0", "false")
+    if not zero and not writer.module.is_chosen_after_load(operation.operands[1]):
         raise NotImported("an asynchronous copy whose `other` is not zero", "load with other=0 and choose with tl.where")
     layout = writer.layout_of(type_of(operation.types_in[0]))
     index_ = index_of(writer, where, mask, layout)
+    if memory.element == "tf32":
+        writer.view(where.base, "f32")  # the argument's own type is what launches and readers go by
     view = writer.view(where.base, memory.element)
     writer.line(f"CopyAsync({memory.name}, {view}, shared_offset={memory.offset()}, index={index_.text}, dim=0)")
     writer.set(operation, TOKEN)
@@ -143,4 +156,5 @@ def barrier(writer: Writer, operation: Operation) -> None:
 
 @lowers("ttng.fence_async_shared")
 def fence(writer: Writer, operation: Operation) -> None:
-    writer.note("fences between proxies are not checked")
+    del operation
+    writer.line("FenceProxy()")

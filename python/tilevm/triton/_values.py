@@ -74,6 +74,23 @@ class Memory(NamedTuple):
         begin = self.begin or (0,) * len(self.shape)
         return "[" + ", ".join([*self.at, *(f"{each}:" for each in begin)]) + "]"
 
+    def stored_offset(self) -> str:
+        """As offset(), of a matrix that products read whole."""
+        if self.begin and any(self.begin):
+            raise NotImported("a part of a matrix in shared memory as an operand of an asynchronous product",
+                              "index whole stages of the allocation")
+        return self.offset()
+
+
+class Descriptor(NamedTuple):
+    """A view `name` and the extents of the boxes that are copied."""
+
+    name: str
+    element: str
+    box: tuple[int, ...]
+    fill_nan: bool = False
+    made: str = ""  # how the view is made, but for its element type
+
 
 class Value:
     """A value.
@@ -84,15 +101,18 @@ class Value:
     splat     a scalar, or a literal, that counts as a tile of `shape`
     spread    a variable with a tile of fewer elements that broadcasts to `shape`; `small` is its shape
     pointer   nothing: `base` is a parameter, `offset` a value that counts elements, None for zero
-    memory    nothing: `memory` is a part of a shared tensor
+    memory    nothing: `memory` is a part of a shared tensor, or a barrier
+    descriptor  a view of which launches make tensor maps; `map` has its boxes
     token     nothing
     """
 
     def __init__(self, kind: str, text: str = "", element: str = "", shape: Optional[tuple[int, ...]] = None,
                  layout: Optional[Layout] = None, *, small: Optional[Value] = None, base: str = "",
-                 offset: Optional[Value] = None, memory: Optional[Memory] = None, literal: bool = False) -> None:
+                 offset: Optional[Value] = None, memory: Optional[Memory] = None, literal: bool = False,
+                 map: Optional[Descriptor] = None) -> None:
         self.kind, self.text, self.element, self.shape, self.layout = kind, text, element, shape, layout
         self.small, self.base, self.offset, self.memory, self.literal = small, base, offset, memory, literal
+        self.map = map
 
     def __repr__(self) -> str:
         return f"<{self.kind} {self.text} {self.element} {self.shape}>"

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from typing import Callable, Iterable, Optional, Sequence
+from typing import Any, Callable, Iterable, Optional, Sequence
 
 from ._errors import NotImported
 from ._layouts import Layout
@@ -31,6 +31,13 @@ class Writer:
         self._used: set[str] = set()
         self._layouts: dict[Layout, str] = {}
         self._views: dict[tuple[str, str], str] = {}
+        self.descriptors: dict[str, list[str]] = {}  # extents and strides of arguments
+        self.maps: list[str] = []           # views of which launches make tensor maps
+        self.parameters: set[str] = set()   # scalars that a launch knows
+        self.slots: dict[int, list[str]] = {}  # of a loop's block: the variable that carries each value, or empty
+        self.parities: dict[str, Any] = {}  # of barriers that a loop initialises, by their names
+        self.loops = 0                      # how many are around what is written
+        self.alone: set[str] = set()        # variables of the first group of warps
         self._origin: Optional[Origin] = None
         self._written: Optional[tuple[str, int]] = None
         self.current: Optional[Operation] = None
@@ -51,6 +58,10 @@ class Writer:
                               + (f" {source}" if source else ""))
         self.lines.append("    " * self._indent + text)
 
+    def forget_line(self) -> None:
+        """The next line says where it comes from, whatever was written before."""
+        self._written = None
+
     def indented(self, body: Callable[[], None]) -> None:
         self._indent += 1
         count = len(self.lines)
@@ -58,6 +69,26 @@ class Writer:
         if all(each.lstrip().startswith("#") for each in self.lines[count:]):
             self.line("pass")
         self._indent -= 1
+
+    def under(self, condition: Optional[Value], lines: Sequence[str]) -> None:
+        """Lines under a condition, where it is not always true."""
+        text = "true" if condition is None else self.native(condition).text
+        if text == "true":
+            for each in lines:
+                self.line(each)
+            return
+        self.line(f"if {text}:")
+        self.indented(lambda: self.under(None, lines))
+
+    def one_thread(self, condition: Optional[Value], lines: Sequence[str]) -> None:
+        """Lines that one thread of the group executes, under a condition."""
+        self.under(condition, ["with single_thread():", *(f"    {each}" for each in lines)])
+
+    def barrier(self) -> None:
+        """A barrier of the group, unless one is there already."""
+        written = [each for each in self.lines if not each.lstrip().startswith("#line")]
+        if not written or written[-1] != "    " * self._indent + "Synchronize()":
+            self.line("Synchronize()")
 
     def fresh(self, hint: str = "") -> str:
         """A name that is not used yet, after the variable of the user's source."""
@@ -238,7 +269,6 @@ def _instead(name: str) -> str:
     """What a user can do about an operation without a lowering."""
     if name.startswith("ttng.tc_gen5") or name.startswith("ttng.tmem"):
         return "Blackwell's tensor memory is not modelled: compile for sm_80 or sm_90"
-    if re.match(r"ttng\.(.*tma|.*barrier|tensormap|.*tensor_desc)|ttg\.(warp_|global_scratch)|tt\.(descriptor|make_tensor_desc)", name):
-        return ("asynchronous Hopper operations are not modelled: compile for sm_80, where descriptors become pointers, "
-                "or without warp_specialize")
+    if re.match(r"ttng\.|tt\.(descriptor|make_tensor_desc)", name):
+        return "compile for sm_80, where descriptors become pointers and products are tl.dot of registers"
     return "rewrite it with operations of docs/guides/triton_guest.md, or cut it out and import the rest"

@@ -63,5 +63,7 @@ def load_all() -> dict[str, Case]:
     import products  # noqa: F401
     import rows  # noqa: F401
     import elements  # noqa: F401
+    import atomic  # noqa: F401
+    import hopper  # noqa: F401
 
     return CASES

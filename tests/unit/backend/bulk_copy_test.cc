@@ -150,7 +150,7 @@ def f<1>(f16* p):
 )";
   const auto fences = [&](const std::string& tensor, const std::string& last) {
     const std::string text = text_of(with(with(store, "TENSOR", tensor), "LAST", last));
-    return text.find("tv::fence_proxy_async();") != std::string::npos;
+    return text.find("tv::fence_proxy_async_shared();") != std::string::npos;
   };
   CHECK(fences("s", "Synchronize()"));
   CHECK_FALSE(fences("t", "Synchronize()"));

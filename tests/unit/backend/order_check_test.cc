@@ -125,22 +125,22 @@ TEST_CASE(
 }
 
 TEST_CASE("a store that a bulk copy overwrites needs a fence") {
-  check_report(stored_before, {{"tv::fence_proxy_async();", ""}},
+  check_report(stored_before, {{"tv::fence_proxy_async_shared();", ""}},
                "a bulk copy overwrites byte 0 of shared memory, which thread");
 }
 
 TEST_CASE("a fence before the store is none") {
   check_report(stored_before,
-               {{"tv::fence_proxy_async();", ""},
+               {{"tv::fence_proxy_async_shared();", ""},
                 {"const tv::u32 base0_ = tv::thread() / 16",
-                 "tv::fence_proxy_async(); const tv::u32 base0_ = tv::thread() / 16"}},
+                 "tv::fence_proxy_async_shared(); const tv::u32 base0_ = tv::thread() / 16"}},
                "no fence.proxy.async is between them");
 }
 
 TEST_CASE("a fence of the copying thread after the barrier is as good") {
   const std::vector<Edit> edits{
-      {"tv::fence_proxy_async();", ""},
-      {"&& tv::elect_sync()) {", "&& tv::elect_sync()) { tv::fence_proxy_async();"}};
+      {"tv::fence_proxy_async_shared();", ""},
+      {"&& tv::elect_sync()) {", "&& tv::elect_sync()) { tv::fence_proxy_async_shared();"}};
   const auto fault = run(stored_before, edits);
   if (fault) FAIL_CHECK(fault->message);
 }
@@ -229,6 +229,29 @@ TEST_CASE("a vector clock knows what a named barrier orders, and what it does no
   const auto again = check.arrive(0, 1);
   REQUIRE(again);
   CHECK(contains(again->message, "warp 0 comes to named barrier 1 again"));
+}
+
+TEST_CASE("a byte is told apart in a granule that one access stored or read") {
+  using Touch = OrderCheck::Touch;
+  const auto message = [](const OrderCheck::Problem& problem) {
+    REQUIRE(problem);
+    return problem->message;
+  };
+  OrderCheck check(96, 40);
+  CHECK_FALSE(check.touch(0, 16, 16, Touch::write, nullptr));
+  CHECK(contains(message(check.touch(32, 20, 4, Touch::read, nullptr)), "reads byte 20 of"));
+  check.synchronize();
+  CHECK_FALSE(check.touch(32, 24, 2, Touch::write, nullptr));
+  CHECK_FALSE(check.touch(0, 26, 6, Touch::read, nullptr));
+  CHECK(contains(message(check.touch(0, 16, 16, Touch::read, nullptr)), "reads byte 24 of"));
+  CHECK(contains(message(check.touch(32, 16, 16, Touch::write, nullptr)), "writes byte 16 of"));
+  check.synchronize();
+  CHECK_FALSE(check.touch(0, 16, 16, Touch::read, nullptr));
+  CHECK_FALSE(check.touch(64, 16, 16, Touch::read, nullptr));
+  CHECK(contains(message(check.touch(64, 31, 1, Touch::write, nullptr)), "which warp 0 reads"));
+  check.synchronize();
+  CHECK_FALSE(check.touch(64, 16, 24, Touch::write, nullptr));
+  CHECK(contains(message(check.touch(0, 39, 1, Touch::read, nullptr)), "reads byte 39 of"));
 }
 
 }  // namespace tilevm::backend

@@ -395,6 +395,70 @@ TEST_CASE("every warp executes the instructions of a Dot, replicas too") {
   CHECK(dot.mma_instructions == 3 * 5 * 2 * 2);  // blocks, iterations, warps, tiles of m
 }
 
+TEST_CASE(
+    "a warp executes an instruction of the special function unit for each element of a thread") {
+  const auto program = load(
+      "def f<1>(f16* x_ptr, f16* y_ptr):\n"
+      "    x = LoadGlobal(ViewGlobal(x_ptr, shape=[512]), layout=spatial(64).local(8))\n"
+      "    StoreGlobal(TanhApprox(x), ViewGlobal(y_ptr, shape=[512]))\n");
+  const auto counters = count_run(program, 1024);
+  CHECK(statement(counters, program, "TanhApprox(").special_functions == 2 * 8);
+  CHECK(statement(counters, program, "x = LoadGlobal").special_functions == 0);
+}
+
+TEST_CASE("a product of a group of warps is counted for the group's threads") {
+  const auto program = load(
+      "const A: layout = memory_layout([1, 64, 64], [1, 64, 1, 64], [4096, 64, 4096, 1])"
+      ".swizzle(3, 3, 3)\n"
+      "const B: layout = memory_layout([1, 64, 64], [1, 1, 64, 64], [4096, 4096, 1, 64])"
+      ".swizzle(3, 3, 3)\n"
+      "const C: layout = spatial(4, 1).local(1, 8).local(2, 1).spatial(8, 4).local(1, 2)\n"
+      "def f<1>(f16* x_ptr, f32* y_ptr):\n"
+      "    a = AllocateShared(f16, shape=[1, 64, 64], layout=A)\n"
+      "    b = AllocateShared(f16, shape=[1, 64, 64], layout=B)\n"
+      "    CopyAsync(a, ViewGlobal(x_ptr, shape=[1, 64, 64]))\n"
+      "    CopyAsync(b, ViewGlobal(x_ptr, shape=[1, 64, 64]))\n"
+      "    CopyAsyncCommitGroup()\n"
+      "    CopyAsyncWaitGroup(0)\n"
+      "    Synchronize()\n"
+      "    with warps(4, 8):\n"
+      "        c = AllocateRegister(f32, layout=C, init=0.0)\n"
+      "        DotAsync(a, b, c, out=c)\n"
+      "        DotAsyncCommitGroup()\n"
+      "        DotAsyncWaitGroup(0)\n"
+      "        StoreGlobal(c, ViewGlobal(y_ptr, shape=[64, 64]))\n"
+      "    with warps(0, 4):\n"
+      "        t = AllocateRegister(f32, layout=spatial(128), init=0.0)\n");
+  const auto counters = count_run(program, 16384);
+  const auto& dot = statement(counters, program, "DotAsync(");
+  CHECK(dot.mma == "wgmma.m64n64k16 f32.f16.f16.f32");
+  CHECK(dot.mma_instructions == 4);  // steps of k
+}
+
+TEST_CASE("a tensor map's boxes are requests for the sectors of their elements inside the view") {
+  const auto program = load(
+      "def f<1>(f16* x_ptr, i32* y_ptr):\n"
+      "    x = ViewGlobal(x_ptr, shape=[40, 72])\n"
+      "    s = AllocateShared(f16, shape=[64, 64])\n"
+      "    full = AllocateBarrier(arrivals=1)\n"
+      "    Synchronize()\n"
+      "    with warps(0, 1):\n"
+      "        with single_thread():\n"
+      "            n = LoadScalar(ViewGlobal(y_ptr, shape=[64]), offset=[0])\n"
+      "            ArriveExpect(full, bytes=8192)\n"
+      "            CopyAsyncTensorGlobalToShared(s, x, barrier=full, offset=[0:, 64:])\n"
+      "    with warps(1, 2):\n"
+      "        WaitBarrier(full, parity=0)\n"
+      "        t = LoadShared(s, layout=spatial(1, 32).local(1, 2), offset=[0:, 0:])\n");
+  const auto counters = count_run(program, 8192);
+  // 40 rows of 8 elements are inside: 16 bytes each, in a sector of its own.
+  CHECK(of(statement(counters, program, "CopyAsyncTensor"), Traffic::global_copy) ==
+        AccessCount{.requests = 1, .bytes = 640, .transfers = 40, .ideal = 20});
+  // One thread, and one warp of the two.
+  CHECK(of(statement(counters, program, "n = LoadScalar"), Traffic::global_load).requests == 1);
+  CHECK(of(statement(counters, program, "t = LoadShared"), Traffic::shared_load).requests == 1);
+}
+
 TEST_CASE("faults are the same whether or not accesses are counted") {
   for (const char* offset : {"1 / (b - 1)", "b * 100000"}) {
     const auto program = load(

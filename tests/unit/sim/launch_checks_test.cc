@@ -77,9 +77,12 @@ TEST_CASE("an owner map equals an array of owners") {
     constexpr std::uint64_t size = 3000;
     OwnerMap<std::uint32_t> map(size);
     std::vector<std::uint32_t> plain(size, 0);
-    for (int step = 0; step < 12; ++step) {
+    // Many short ranges are more runs than a chunk keeps.
+    const bool is_short = round % 4 == 0;
+    for (int step = 0; step < (is_short ? 600 : 12); ++step) {
       const std::uint64_t begin = random(size);
-      const std::uint64_t end = begin + 1 + random(std::min<std::uint64_t>(size - begin, 1500));
+      const std::uint64_t most = is_short ? 12 : 1500;
+      const std::uint64_t end = begin + 1 + random(std::min<std::uint64_t>(size - begin, most));
       const auto me = static_cast<std::uint32_t>(1 + random(4));
       std::set<std::uint32_t> seen, expected;
       map.update(begin, end, [&](std::uint32_t owner) {

@@ -57,6 +57,12 @@ TEST_CASE("a race has both places and what would order them") {
   CHECK(contains(object, R"("witnesses": [{"message": "`LoadShared` races for 30 elements)"));
 }
 
+TEST_CASE("faults of proxies and barriers have both places and the missing edge") {
+  const std::string fence = run_json("tests/filetests/faults/tensor_read_of_unfenced_store.tile");
+  CHECK(contains(fence, R"("edge": "insert `FenceProxy()` after the store)"));
+  CHECK(contains(fence, R"("witnesses": [{"message": "`CopyAsyncTensorGlobalToShared` may not)"));
+}
+
 TEST_CASE("blocks that order themselves leave orders that were not run") {
   CHECK(contains(run_json("programs/split_k_matmul.tile", {"M=16", "N=16", "K=64"}),
                  R"("verdict": {"is": "incomplete", "reason": "blocks order themselves)"));

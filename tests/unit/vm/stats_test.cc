@@ -53,6 +53,15 @@ TEST_CASE("the table tells what each line costs and where the most is wasted") {
   CHECK_FALSE(contains(text, " \n"));
 }
 
+TEST_CASE("instructions of the special function unit have a table, and a sum in JSON") {
+  const std::string text_of_program =
+      "def f<1>(f32* y_ptr):\n    x = Cast(Iota(i32, layout=spatial(64).local(2), dim=0), f32)\n"
+      "    StoreGlobal(Ex2Approx(x), ViewGlobal(y_ptr, shape=[128]))\n";
+  Streams streams(text_of_program);
+  CHECK(run(counting("-"), streams.io) == Exit::ok);
+  CHECK(contains(streams.err.str(), "  Ex2Approx              3:17         1             4\n"));
+}
+
 TEST_CASE("a table without atomic stores has no column for them") {
   Streams streams(shift_program);
   CHECK(run(counting("-"), streams.io) == Exit::ok);
