@@ -30,7 +30,7 @@ MENU = [
     ("Weights of a few bits", ["dequantize", "matmul_quantized_pipelined", "quantized_matmul_i8",
                                "quantized_matmul/few_rows", "quantized_matmul/many_rows",
                                "quantized_matmul/reference"]),
-    ("Attention", ["attention/prefill", "attention/decode", "attention/append"]),
+    ("Attention", ["attention/prefill", "attention/prefill_hopper", "attention/decode", "attention/append"]),
     ("Published kernels", ["marlin/matmul", "marlin/sparse_matmul", "flute/matmul", "apt_llm/matmul",
                            "turbomind/gemm", "turbomind/gemm_quantized", "moe/moe"]),
 ]

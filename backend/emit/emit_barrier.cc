@@ -1,4 +1,4 @@
-// Groups of warps, barriers between them, and proxy fences.
+// Groups of warps, barriers between them and between the blocks of a cluster, and proxy fences.
 #include <fmt/format.h>
 
 #include <cstdint>
@@ -8,6 +8,7 @@
 
 #include "backend/emit/emit_barrier.h"
 #include "backend/emit/emit_kernel.h"
+#include "backend/emit/emit_scalar.h"
 #include "isa/analysis/operands.h"
 
 namespace tilevm::backend {
@@ -246,6 +247,28 @@ void emit_plain(const isa::SyncNamedBarrier& inst, const isa::InstStmt&, KernelE
 template <>
 void emit_plain(const isa::ArriveNamedBarrier& inst, const isa::InstStmt&, KernelEmission& kernel) {
   kernel.out.line(fmt::format("tv::named_barrier_arrive{}();", named(inst)));
+}
+
+template <>
+void emit_plain(const isa::BlockRank&, const isa::InstStmt& stmt, KernelEmission& kernel) {
+  const std::string type = scalar_type(isa::ScalarKind::i32);
+  kernel.out.line(kernel.target(stmt.results[0], stmt.declares, type) + "tv::block_rank();");
+}
+
+template <>
+void emit_plain(const isa::SynchronizeCluster&, const isa::InstStmt&, KernelEmission& kernel) {
+  kernel.out.line("tv::cluster_arrive();");
+  kernel.out.line("tv::cluster_wait();");
+}
+
+template <>
+void emit_plain(const isa::ArriveCluster&, const isa::InstStmt&, KernelEmission& kernel) {
+  kernel.out.line("tv::cluster_arrive();");
+}
+
+template <>
+void emit_plain(const isa::WaitCluster&, const isa::InstStmt&, KernelEmission& kernel) {
+  kernel.out.line("tv::cluster_wait();");
 }
 
 }  // namespace tilevm::backend

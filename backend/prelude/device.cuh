@@ -479,24 +479,27 @@ TV_FN void cluster_arrive() {
   asm volatile("barrier.cluster.arrive.release.aligned;" ::: "memory");
 }
 TV_FN void cluster_wait() { asm volatile("barrier.cluster.wait.acquire.aligned;" ::: "memory"); }
-/// The address in the shared memory of another block of the cluster of what is at an address of this
-/// one.
-TV_FN u32 shared_of_block(u32 address, i32 rank) {
-  u32 result;
-  asm("mapa.shared::cluster.u32 %0, %1, %2;" : "=r"(result) : "r"(address), "r"(rank));
-  return result;
-}
-/// An arrival at the memory barrier of another block of the cluster.
+/// An arrival at the memory barrier of another block of the cluster, which has the address that the own
+/// one has here.
 TV_FN void mbarrier_arrive_at(u32 barrier, i32 rank) {
-  asm volatile("mbarrier.arrive.release.cluster.shared::cluster.b64 _, [%0];" ::"r"(
-                   shared_of_block(barrier, rank))
-               : "memory");
+  asm volatile(
+      "{\n"
+      ".reg .b32 remote;\n"
+      "mapa.shared::cluster.u32 remote, %0, %1;\n"
+      "mbarrier.arrive.release.cluster.shared::cluster.b64 _, [remote];\n"
+      "}" ::"r"(barrier),
+      "r"(rank)
+      : "memory");
 }
 TV_FN void mbarrier_arrive_expect_tx_at(u32 barrier, u32 bytes, i32 rank) {
-  asm volatile("mbarrier.arrive.expect_tx.release.cluster.shared::cluster.b64 _, [%0], %1;" ::"r"(
-                   shared_of_block(barrier, rank)),
-               "r"(bytes)
-               : "memory");
+  asm volatile(
+      "{\n"
+      ".reg .b32 remote;\n"
+      "mapa.shared::cluster.u32 remote, %0, %2;\n"
+      "mbarrier.arrive.expect_tx.release.cluster.shared::cluster.b64 _, [remote], %1;\n"
+      "}" ::"r"(barrier),
+      "r"(bytes), "r"(rank)
+      : "memory");
 }
 /// mbarrier_wait_parity, which also sees what arrivals of other blocks of the cluster follow.
 TV_FN void mbarrier_wait_parity_cluster(u32 barrier, u32 phase) {

@@ -104,6 +104,10 @@ struct Rules {
     if (!is_float(inst.c)) return any;
     return combined(combined(of(inst.a), of(inst.b)), of(inst.c));
   }
+  /// No compiler computes what a product of warp groups leaves in registers later.
+  Knowledge operator()(const isa::DotAsync& inst) const {
+    return is_float(inst.c) ? Knowledge{} : any;
+  }
   Knowledge operator()(const isa::Reduce& inst) const {
     return is_float(inst.src) ? of(inst.src) : any;
   }

@@ -22,6 +22,15 @@ constexpr bool opens_block<ast::While> = true;
 template <>
 constexpr bool opens_block<ast::With> = true;
 
+/// What names a value in a whole file, for a line that assigns one outside of all bodies; empty for
+/// other lines.
+std::string constant_of(const LineNode& node) {
+  const auto* const assigned = std::get_if<ast::Assign>(&node);
+  if (assigned == nullptr || assigned->index || assigned->targets.size() != 1) return {};
+  return fmt::format("; a value of the whole file is a constant, `const {} = ..`",
+                     assigned->targets.front().text);
+}
+
 class Assembler {
  public:
   Assembler(const SourceFile& source, const Lines& lines, Diagnostics& diagnostics)
@@ -146,7 +155,7 @@ void Assembler::add_item(ast::Program& program, LineNode node, const LogicalLine
   } else if (auto* require = std::get_if<ast::Require>(&node)) {
     item.node = std::move(*require);
   } else {
-    misplaced(at, "a statement must be in the body of a `def` or a `pipeline`");
+    misplaced(at, "a statement must be in the body of a `def` or a `pipeline`" + constant_of(node));
     block(at, 1, true);
     return;
   }

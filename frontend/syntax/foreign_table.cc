@@ -53,7 +53,7 @@ void add_indices(Words& table) {
   add(table, {"program_id", "blockIdx", "block_id", "get_group_id"}, blocks);
   add(table, {"num_programs", "gridDim"},
       "the extents of the grid are those in the kernel's header, `def name<M / BM, N / BN>(..)`");
-  add(table, {"threadIdx", "get_local_id", "lane_id", "laneId", "warp_id", "warpId"},
+  add(table, {"threadIdx", "tid", "get_local_id", "lane_id", "laneId", "warp_id", "warpId"},
       fmt::format("threads have no indices here; a layout says which thread holds an element, and "
                   "an element's own index is {}",
                   call<isa::Iota>("i32, layout=L")));

@@ -21,6 +21,14 @@ std::string plain(std::string_view word) {
   return result;
 }
 
+/// Whether a word is written as instructions are, such as `ReduceSum`: people who saw ours write
+/// other libraries' words so.
+bool is_written_as_instruction(std::string_view word) {
+  const auto is_lower = [](unsigned char c) { return std::islower(c) != 0; };
+  return !word.empty() && std::isupper(static_cast<unsigned char>(word.front())) != 0 &&
+         std::ranges::any_of(word, is_lower);
+}
+
 /// Advice with `$x`, `$d`, `$t` and `$v` replaced by the call's operand, dimension, type and
 /// values.
 std::string filled(std::string_view advice, const ForeignCall& call) {
@@ -53,7 +61,12 @@ std::string_view usage_of(std::string_view mnemonic) {
 
 std::string advice_for(std::string_view word, const ForeignCall& call) {
   const auto& words = foreign_table();
-  const auto found = std::ranges::find(words, word, &ForeignWord::word);
+  auto found = std::ranges::find(words, word, &ForeignWord::word);
+  if (found == words.end() && is_written_as_instruction(word)) {
+    const std::string wanted = plain(word);
+    found = std::ranges::find_if(
+        words, [&](const ForeignWord& each) { return plain(each.word) == wanted; });
+  }
   return found == words.end() ? std::string() : filled(found->advice, call);
 }
 

@@ -48,7 +48,9 @@ std::string nearest(std::string_view name, const std::vector<std::string>& candi
                         (given.starts_with(wanted) || wanted.starts_with(given));
     const std::size_t limit = std::max<std::size_t>(1, std::max(given.size(), wanted.size()) / 3);
     std::size_t d = distance(wanted, given);
-    if (d > limit && !prefix) continue;
+    // Names of one letter are all one change apart: near is only the other case.
+    const bool all_differs = d >= std::max(given.size(), wanted.size());
+    if ((d > limit || all_differs) && !prefix) continue;
     if (prefix) d = std::min(d, limit);
     const std::pair together{d, distance(std::string(name), candidate)};
     if (together < best_distance) {

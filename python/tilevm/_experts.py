@@ -99,7 +99,7 @@ class GroupedLinear(torch.nn.Module):
         for weight in weights:
             linear = torch.nn.Linear(weight.shape[1], weight.shape[0], bias=False, device="meta")
             linear.weight = torch.nn.Parameter(weight.detach(), requires_grad=False)
-            layers.append(QuantizedLinear.from_linear(linear, type, group, **options))
+            layers.append(QuantizedLinear.from_linear(linear, type, group, **{**options, "many_plan": None}))
         first = layers[0]
         self.experts, self.in_features, self.out_features = len(layers), first.in_features, first.out_features
         self.weight_type, self.group, self._plan, self.many_rows = type, group, first._plan, first.many_rows

@@ -67,8 +67,11 @@ def values_of(type_: str) -> Any:
 
 
 def rows_of(rows: int) -> int:
-    """The number of rows that a kernel is made for: the next power of two, so that few kernels are made."""
-    return 1 << max(rows - 1, 0).bit_length()
+    """The number of rows that a kernel is made for, so that few kernels are made: the next power of two, above 256 the next
+    multiple of an eighth of it."""
+    power = 1 << max(rows - 1, 0).bit_length()
+    part = max(power // 8, 1) if power > 256 else power
+    return -(-rows // part) * part if rows > 0 else 1
 
 
 def typed_codes(codes: torch.Tensor, type_: str, inputs: int, outputs: int) -> Any:

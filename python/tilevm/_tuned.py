@@ -3,7 +3,8 @@ are better dequantized for the framework's matmul: what was measured, for each d
 
 Two tables are read, the user's first: $TILEVM_TUNED, else tilevm/tuned.jsonl in the folder of settings, and tuned.jsonl
 of the package. A line is a result of `tilevm tune` (docs/guides/bench.md) for a program of PROGRAMS, or
-{"command": "crossover", "environment": {"device": ..}, "rows": ..}.
+{"command": "crossover", "environment": {"device": ..}, "rows": ..}: from so many rows on weights are dequantized, or with
+"program": HOPPER multiplied by that program.
 """
 
 from __future__ import annotations
@@ -20,7 +21,8 @@ from ._errors import ProgramError, UsageError
 from ._library import HERE
 
 PIPELINED = "matmul_quantized_pipelined.tile"
-PROGRAMS = (PIPELINED, "quantized_matmul/few_rows.tile", "quantized_matmul/many_rows.tile")
+HOPPER = "quantized_matmul/hopper.tile"
+PROGRAMS = (PIPELINED, "quantized_matmul/few_rows.tile", "quantized_matmul/many_rows.tile", HOPPER)
 PROBLEM = ("M", "N", "K", "Q", "GROUP", "W", "ZERO", "T", "ZEROS")  # constants that are not choice
 
 
@@ -189,19 +191,20 @@ def _is_legal(row: Row, type_: str, inputs: int, outputs: int, group: int) -> bo
     return True
 
 
-def choose(device: str, type_: str, inputs: int, outputs: int, group: int, rows: int, architecture: str = "") -> Plan:
+def choose(device: str, type_: str, inputs: int, outputs: int, group: int, rows: int, architecture: str = "",
+           programs: tuple[str, ...] = PROGRAMS) -> Plan:
     """The plan for weights [inputs, outputs] of a type, with a scale for `group` of them, and about so many rows.
 
     That of the nearest row of the device that the program takes: the same problem, else the same number of bits and
     the nearest shape; of equals the user's, then the fastest. A row of another device of the same architecture
     ("sm_90") is nearer than one of this device for half as many rows. Without any row it is the plan of no constants, or
-    for groups that are not multiples of 32 of steps of 16 weights.
+    for groups that are not multiples of 32 of steps of 16 weights. `programs` are those whose rows count.
     """
     found: list[Any] = []
     for place, file in enumerate((user_file(), HERE / "tuned.jsonl")):
         for row in _rows(file, device, architecture) if device else ():
             distance = _distance(row, type_, inputs, outputs, group, rows)
-            if distance is not None:
+            if distance is not None and row.program in programs:
                 found.append((distance + (row.device != device) / 4, place, row.us, len(found), row))
     for *_, row in sorted(found):
         if _is_legal(row, type_, inputs, outputs, group):
@@ -212,12 +215,29 @@ def choose(device: str, type_: str, inputs: int, outputs: int, group: int, rows:
 def crossover(device: str) -> Optional[int]:
     """From how many rows on weights are dequantized for the framework's matmul: that of the device, the user's first;
     of a GPU that is in no table the least of any. None: never, as on the CPU, whose name is ""."""
+    return _crossover(device, "")
+
+
+MANY_ROWS = 1024  # of the points among which that of many_plan() is chosen
+
+
+def many_plan(device: str, type_: str, inputs: int, outputs: int, group: int, architecture: str = "") -> Optional[tuple[int, Plan]]:
+    """From how many rows on HOPPER multiplies fastest, and its plan for the weights; None where no crossover says it."""
+    rows = _crossover(device, HOPPER) if architecture == "sm_90" else None
+    if rows is None:
+        return None
+    found = choose(device, type_, inputs, outputs, group, MANY_ROWS, architecture, (HOPPER,))
+    return rows, found if found.program == HOPPER else Plan(HOPPER)
+
+
+def _crossover(device: str, program: str) -> Optional[int]:
+    """The rows of the crossover to a program, "" to the framework's matmul."""
     if not device:
         return None
     every: list[tuple[str, int]] = []
     for file in (user_file(), HERE / "tuned.jsonl"):
         for number, line in enumerate(_lines(file), 1):
-            if line.get("command") != "crossover":
+            if line.get("command") != "crossover" or line.get("program", "") != program:
                 continue
             count = line.get("rows")
             if not isinstance(count, int) or count < 1:

@@ -15,7 +15,7 @@ import torch
 from ._errors import UsageError
 from ._operator import current_gpu, dequantize, kernel_of, program_codes, register, typed_codes, values_of
 from ._packing import pack_codes
-from ._tuned import PIPELINED, Plan, bits_of, choose, crossover, program_type
+from ._tuned import HOPPER, PIPELINED, Plan, bits_of, choose, crossover, many_plan, program_type
 
 __all__ = ["ColumnParallel", "GroupedLinear", "HalfLinear", "PackedExperts", "PackedLinear", "Plan", "QuantizedExperts", "QuantizedLinear", "Recipe",
            "RowParallel", "choose", "convert", "crossover", "from_pretrained", "layer_of", "parallel_layer", "quantize"]
@@ -35,16 +35,20 @@ class QuantizedLinear(torch.nn.Module):
 
     `plan` is the program that multiplies, with its constants; by default what choose() has for the current GPU and
     about `rows` rows of x. From `many_rows` rows on the weights are dequantized by a kernel and multiplied by
-    torch.matmul; "tuned": what crossover() has for the GPU; None: never.
+    torch.matmul, or with `many_plan`, another plan, multiplied by it: then the layer has its order of the codes as well.
+    "tuned": what tables have for the GPU; None: never.
     """
 
     weight_q: torch.Tensor
     scale: torch.Tensor
     tiles: torch.Tensor
     scales: torch.Tensor
+    many_tiles: torch.Tensor
+    many_scales: torch.Tensor
 
     def __init__(self, in_features: int, out_features: int, type: str = "u4", group: int = 64, bias: bool = True,
-                 plan: Optional[Plan] = None, rows: int = 16, many_rows: Union[int, str, None] = "tuned") -> None:
+                 plan: Optional[Plan] = None, rows: int = 16, many_rows: Union[int, str, None] = "tuned",
+                 many_plan: Union[Plan, str, None] = "tuned") -> None:
         super().__init__()
         if min(in_features, out_features, rows) < 1 or group < 16 or group % 16 != 0:
             raise UsageError(f"a layer of {in_features} x {out_features} for {rows} rows with groups of {group} cannot be; "
@@ -52,11 +56,17 @@ class QuantizedLinear(torch.nn.Module):
         self.in_features, self.out_features, self.weight_type, self.group = in_features, out_features, type, group
         count = (in_features * out_features * bits_of(type) + 7) // 8
         device, architecture = current_gpu()
-        self.many_rows = crossover(device) if many_rows == "tuned" else many_rows
+        self.plan = choose(device, type, in_features, out_features, group, rows, architecture) if plan is None else plan
+        if many_plan not in ("tuned", None) and (not isinstance(many_plan, Plan) or many_plan.program == PIPELINED):
+            raise UsageError(f"`many_plan` is {many_plan!r}; it is a Plan of a program of quantized_matmul/, \"tuned\" or None")
+        self.many_plan: Optional[Plan] = many_plan if isinstance(many_plan, Plan) else None
+        if many_rows == "tuned":
+            many_rows = self._tuned_rows(device, architecture, many_plan == "tuned")
+        self.many_rows = many_rows
         if self.many_rows is not None and (not isinstance(self.many_rows, int) or self.many_rows < 1):
             raise UsageError(f"`many_rows` is {many_rows!r}; it is a number of rows from 1 on, \"tuned\" or None")
-        self.plan = choose(device, type, in_features, out_features, group, rows, architecture) if plan is None else plan
         self._plan = json.dumps([self.plan.program, self.plan.constants])
+        self._many_plan = json.dumps([self.many_plan.program, self.many_plan.constants]) if self.many_plan else ""
         groups = (in_features + group - 1) // group
         self.register_buffer("weight_q", torch.zeros(count, dtype=torch.uint8))
         self.register_buffer("scale", torch.ones((groups, out_features), dtype=torch.float16))
@@ -64,12 +74,23 @@ class QuantizedLinear(torch.nn.Module):
         scales = torch.ones_like(self.scale) if self._takes_plain_scales else \
             _empty(self._kernel("transform_scale").parameters[1])
         self.register_buffer("scales", scales, persistent=False)
+        if self.many_plan is not None:
+            for name, entry in (("many_tiles", "transform_q"), ("many_scales", "transform_scale")):
+                self.register_buffer(name, _empty(self._kernel(entry, self._many_plan).parameters[1]), persistent=False)
         self.bias = torch.nn.Parameter(torch.zeros(out_features, dtype=torch.float16), requires_grad=False) if bias else None
         self.register_load_state_dict_post_hook(  # type: ignore[no-untyped-call]
             lambda module, _: module.order_weights())
 
-    def _kernel(self, entry: str) -> Any:
-        return kernel_of(entry, 1, self.out_features, self.in_features, self.weight_type, self.group, self._plan)
+    def _tuned_rows(self, device: str, architecture: str, with_plan: bool) -> Optional[int]:
+        """From how many rows on the layer multiplies otherwise; with_plan: it may take a plan for that."""
+        found = many_plan(device, self.weight_type, self.in_features, self.out_features, self.group, architecture)
+        if self.plan.program == HOPPER or found is None or not with_plan:
+            return None if self.plan.program == HOPPER else crossover(device)
+        self.many_plan = found[1]
+        return found[0]
+
+    def _kernel(self, entry: str, plan: str = "") -> Any:
+        return kernel_of(entry, 1, self.out_features, self.in_features, self.weight_type, self.group, plan or self._plan)
 
     @property
     def _takes_plain_scales(self) -> bool:
@@ -100,20 +121,20 @@ class QuantizedLinear(torch.nn.Module):
     def order_weights(self) -> None:
         """Puts codes and scales into the order in which the kernel reads them; after `weight_q` or `scale` was changed.
         On a GPU the kernels run there."""
-        type_ = program_type(self.plan.program, self.weight_type)
-        codes = program_codes(self.weight_q, self.weight_type, self.plan.program, self.in_features, self.out_features)
-        self._fill(self.tiles, "transform_q", typed_codes(codes, type_, self.in_features, self.out_features))
-        if self._takes_plain_scales:
-            self.scales.copy_(self.scale)
-        else:
-            scale = self.scale.reshape(self._kernel("transform_scale").parameters[0].shape)
-            self._fill(self.scales, "transform_scale", scale if scale.is_cuda else scale.numpy())
+        self._order(self.plan.program, self._plan, self.tiles, self.scales)
+        if self.many_plan is not None:
+            self._order(self.many_plan.program, self._many_plan, self.many_tiles, self.many_scales)
 
-    def _fill(self, buffer: torch.Tensor, entry: str, given: Any) -> None:
-        if buffer.is_cuda:
-            self._kernel(entry)(given, buffer)
+    def _order(self, program: str, plan: str, tiles: torch.Tensor, scales: torch.Tensor) -> None:
+        type_ = program_type(program, self.weight_type)
+        codes = program_codes(self.weight_q, self.weight_type, program, self.in_features, self.out_features)
+        _fill(self._kernel("transform_q", plan), tiles, typed_codes(codes, type_, self.in_features, self.out_features))
+        if program == PIPELINED:
+            scales.copy_(self.scale)
         else:
-            self._kernel(entry)(given, buffer.numpy(), checks="none")
+            k = self._kernel("transform_scale", plan)
+            scale = self.scale.reshape(k.parameters[0].shape)
+            _fill(k, scales, scale if scale.is_cuda else scale.numpy())
 
     def dequantized(self) -> torch.Tensor:
         """The weights that the layer multiplies by, as [out_features, in_features] of float32."""
@@ -122,20 +143,34 @@ class QuantizedLinear(torch.nn.Module):
     def forward(self, x: torch.Tensor) -> torch.Tensor:
         tensors = self._buffers  # which a module's __getattr__ takes longer to find
         product = _differentiable if x.requires_grad and torch.is_grad_enabled() else _quantized_linear
+        tiles, scales, plan, many = tensors["tiles"], tensors["scales"], self._plan, self.many_rows or -1
+        if self.many_plan is not None and 0 < many:
+            if x.numel() >= many * self.in_features:
+                tiles, scales, plan = tensors["many_tiles"], tensors["many_scales"], self._many_plan
+            many = -1
         y: torch.Tensor = product(
-            x, tensors["tiles"], tensors["scales"], tensors["weight_q"], tensors["scale"], self.weight_type, self.group,
-            self.out_features, self._plan, self.many_rows or -1, self.in_features)
+            x, tiles, scales, tensors["weight_q"], tensors["scale"], self.weight_type, self.group, self.out_features, plan, many,
+            self.in_features)
         bias = self.bias
         return y if bias is None else y + bias
 
     def extra_repr(self) -> str:
         return f"{self.in_features}, {self.out_features}, type={self.weight_type}, group={self.group}, " \
-               f"bias={self.bias is not None}, program={self.plan.program}, many_rows={self.many_rows}"
+               f"bias={self.bias is not None}, program={self.plan.program}, many_rows={self.many_rows}" + \
+               (f", many_program={self.many_plan.program}" if self.many_plan is not None else "")
 
 
 def _empty(parameter: Any) -> torch.Tensor:
     """A tensor for an output of a transformation, of zeros."""
     return torch.zeros(parameter.shape, dtype={"u8": torch.uint8, "f16": torch.float16, "f32": torch.float32}[parameter.type])
+
+
+def _fill(k: Any, buffer: torch.Tensor, given: Any) -> None:
+    """The output of a transformation."""
+    if buffer.is_cuda:
+        k(given, buffer)
+    else:
+        k(given, buffer.numpy(), checks="none")
 
 
 def _check_weights(weight: Any, name: str) -> None:

@@ -7,6 +7,7 @@
 #include "isa/type/bits.h"
 #include "sim/arithmetic/element_loops.h"
 #include "sim/arithmetic/float_bits.h"
+#include "sim/arithmetic/half_loops.h"
 
 namespace tilevm::sim {
 namespace {
@@ -189,7 +190,10 @@ LaneLoop2 loop_of(const DType& type, SimdLevel level) {
   if (type.is_integer()) return integer_loop<op>(type, level);
   if (type == isa::f32) return float_loop<std::uint32_t, op>(level, OnF32<op>{});
   if (type == isa::f64) return float_loop<std::uint64_t, op>(level, OnF64<op>{});
-  if (type == isa::f16) return float_loop<std::uint16_t, op>(level, OnF16<op>{});
+  if (type == isa::f16) {
+    if (auto loop = f16_binary_loop(op, level)) return loop;
+    return float_loop<std::uint16_t, op>(level, OnF16<op>{});
+  }
   if (type == isa::bf16) return float_loop<std::uint16_t, op>(level, OnBf16<op>{});
   if (type == isa::tf32) return float_loop<std::uint32_t, op>(level, OnTf32<op>{});
   if (type == isa::f8e8m0) return e8m0_loop(op);

@@ -8,6 +8,7 @@
 #include "isa/type/number.h"
 #include "sim/arithmetic/element_loops.h"
 #include "sim/arithmetic/float_bits.h"
+#include "sim/arithmetic/half_loops.h"
 
 namespace tilevm::sim {
 namespace {
@@ -131,12 +132,18 @@ LaneLoop1 host_cast(const DType& from, const DType& to, SimdLevel level) {
   using isa::bf16, isa::f16, isa::f32, isa::i32, isa::tf32;
   if (from.is_integer() && to.is_integer()) return integer_cast(from, to, level);
   if (from.is_integer() && from.bits <= 32 && to == f32) return integer_to_f32(from, level);
-  if (from == f16 && to == f32) return loop1<U32, U16>(level, F32FromF16{});
+  if (from == f16 && to == f32) {
+    if (auto loop = f16_to_f32_loop(level)) return loop;
+    return loop1<U32, U16>(level, F32FromF16{});
+  }
   if (from == bf16 && to == f32) return loop1<U32, U16>(level, F32FromBf16{});
   if (from == tf32 && to == f32) return loop1<U32, U32>(level, F32FromTf32{});
   if (from != f32) return {};
   if (to == f32) return loop1<U32, U32>(level, F32FromF32{});
-  if (to == f16) return loop1<U16, U32>(level, F16FromF32{});
+  if (to == f16) {
+    if (auto loop = f32_to_f16_loop(level)) return loop;
+    return loop1<U16, U32>(level, F16FromF32{});
+  }
   if (to == bf16) return loop1<U16, U32>(level, Bf16FromF32{});
   if (to == tf32) return loop1<U32, U32>(level, Tf32FromF32{});
   if (to == i32) return loop1<U32, U32>(level, I32FromF32{});

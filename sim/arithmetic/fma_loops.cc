@@ -6,6 +6,7 @@
 #include "isa/type/fma.h"
 #include "sim/arithmetic/element_loops.h"
 #include "sim/arithmetic/float_bits.h"
+#include "sim/arithmetic/half_loops.h"
 
 namespace tilevm::sim {
 namespace {
@@ -50,7 +51,10 @@ struct FmaOfIntegers {
 
 LaneLoop3 fma_loop(const isa::DType& type, SimdLevel level) {
   TILEVM_CHECK(isa::has_fma(type), "a type that has no fused multiply-add");
-  if (type == isa::f16) return loop3<std::uint16_t>(level, FmaOfF16{});
+  if (type == isa::f16) {
+    if (auto loop = f16_fma_loop(level)) return loop;
+    return loop3<std::uint16_t>(level, FmaOfF16{});
+  }
   if (type == isa::bf16) return loop3<std::uint16_t>(level, FmaOfBf16{});
   if (type == isa::f32) return loop3<std::uint32_t>(level, FmaOfF32{});
   if (type == isa::f64) return loop3<std::uint64_t>(level, FmaOfF64{});

@@ -6,6 +6,8 @@
 #include "isa/type/bits.h"
 #include "isa/type/number.h"
 #include "sim/arithmetic/element_loops.h"
+#include "sim/arithmetic/float_bits.h"
+#include "sim/arithmetic/half_loops.h"
 
 namespace tilevm::sim {
 namespace {
@@ -46,7 +48,8 @@ struct Order {
     return static_cast<Lane>((code & used) << room);
   }
   [[nodiscard]] TILEVM_INLINE bool is_nan(Lane code) const {
-    return kind == Kind::floating && static_cast<Lane>(at_top(code) & magnitude_bits) > last_number;
+    const auto magnitude = static_cast<Signed>(at_top(code) & magnitude_bits);
+    return kind == Kind::floating && magnitude > static_cast<Signed>(last_number);
   }
   using Rank = std::conditional_t<kind == Kind::unsigned_int, Lane, Signed>;
   [[nodiscard]] TILEVM_INLINE Lane sign(Lane x) const {
@@ -68,17 +71,64 @@ struct Order {
 };
 
 template <class Lane, Kind kind>
-struct Choice {
+struct IntegerChoice {
   Order<Lane, kind> order;
   bool largest;
   TILEVM_INLINE Lane operator()(Lane a, Lane b) const {
-    const bool a_nan = order.is_nan(a), b_nan = order.is_nan(b);
-    const bool first = (order.rank(a) < order.rank(b)) != largest;
-    const bool take_a = b_nan | (first & !a_nan);
-    const auto chosen = static_cast<Lane>((take_a ? a : b) & order.used);
-    return (a_nan & b_nan) ? order.nan : chosen;
+    return (order.rank(a) < order.rank(b)) != largest ? a : b;
   }
 };
+
+/// Choice of floats, whose result is the extreme rank's code: a NaN ranks where every number wins.
+template <class Lane, bool largest>
+struct FloatChoice {
+  using Ranks = Order<Lane, Kind::floating>;
+  using Signed = std::make_signed_t<Lane>;
+  static constexpr auto loser = static_cast<Signed>(
+      largest ? static_cast<Lane>(~Ranks::magnitude_bits) : Ranks::magnitude_bits);
+
+  explicit FloatChoice(const Ranks& ranks) : order(ranks), nan(ranks.nan) {
+    if (ranks.last_number == Ranks::magnitude_bits) nan = code_of(loser);  // a number's rank
+  }
+  Ranks order;
+  Lane nan;  ///< the result where both operands lose
+
+  [[nodiscard]] TILEVM_INLINE Signed rank(Lane code) const {
+    const Signed number = order.rank(code);  // before the test: loops have no branches
+    return order.is_nan(code) ? loser : number;
+  }
+  [[nodiscard]] TILEVM_INLINE Lane code_of(Signed rank) const {
+    const auto x = static_cast<Lane>(rank);
+    const auto code = static_cast<Lane>(x ^ (order.sign(x) & Ranks::magnitude_bits));
+    return static_cast<Lane>(code >> order.room);
+  }
+  TILEVM_INLINE Lane operator()(Lane a, Lane b) const {
+    const Signed x = rank(a), y = rank(b);
+    const Signed best = (x < y) == largest ? y : x;
+    const Lane chosen = code_of(best), lost = nan;
+    return best == loser ? lost : chosen;
+  }
+};
+
+/// The host's comparison, in which -0 equals +0 and nothing equals a NaN.
+template <BinaryOp op>
+struct HostComparison {
+  TILEVM_INLINE std::uint8_t operator()(std::uint32_t a, std::uint32_t b) const {
+    const float x = as_float(a), y = as_float(b);
+    if constexpr (op == BinaryOp::eq) return x == y ? 1 : 0;
+    if constexpr (op == BinaryOp::ne) return x == y ? 0 : 1;
+    if constexpr (op == BinaryOp::lt) return x < y ? 1 : 0;
+    return x <= y ? 1 : 0;
+  }
+};
+
+/// A comparison of f32 or f16; empty for other types.
+template <BinaryOp op>
+LaneLoop2 host_comparison(const DType& type, SimdLevel level) {
+  if (type == isa::f16) return f16_comparison_loop(op, level);
+  if (type == isa::f32) return loop2<std::uint8_t, std::uint32_t>(level, HostComparison<op>{});
+  return {};
+}
 
 template <class Lane, Kind kind>
 struct Equal {
@@ -126,12 +176,21 @@ LaneLoop2 e8m0_loop(BinaryOp op) { return scalar_loop2<std::uint8_t, std::uint8_
 LaneLoop2 choice_loop(bool largest, const DType& type, SimdLevel level) {
   if (type == isa::f8e8m0) return e8m0_loop(largest ? BinaryOp::max : BinaryOp::min);
   return with_order(type, [&]<class Lane, Kind kind>(const Order<Lane, kind>& order) {
-    return loop2<Lane, Lane>(level, Choice<Lane, kind>{order, largest});
+    if constexpr (kind == Kind::floating) {
+      if (largest) return loop2<Lane, Lane>(level, FloatChoice<Lane, true>(order));
+      return loop2<Lane, Lane>(level, FloatChoice<Lane, false>(order));
+    } else {
+      return loop2<Lane, Lane>(level, IntegerChoice<Lane, kind>{order, largest});
+    }
   });
 }
 
 LaneLoop2 equal_loop(bool negate, const DType& type, SimdLevel level) {
   if (type == isa::f8e8m0) return e8m0_loop(negate ? BinaryOp::ne : BinaryOp::eq);
+  if (auto loop = negate ? host_comparison<BinaryOp::ne>(type, level)
+                         : host_comparison<BinaryOp::eq>(type, level)) {
+    return loop;
+  }
   return with_order(type, [&]<class Lane, Kind kind>(const Order<Lane, kind>& order) {
     const std::uint8_t flipped = negate ? 1 : 0;
     return loop2<std::uint8_t, Lane>(level, Equal<Lane, kind>{order, flipped});
@@ -140,6 +199,10 @@ LaneLoop2 equal_loop(bool negate, const DType& type, SimdLevel level) {
 
 LaneLoop2 less_loop(bool or_equal, const DType& type, SimdLevel level) {
   if (type == isa::f8e8m0) return e8m0_loop(or_equal ? BinaryOp::le : BinaryOp::lt);
+  if (auto loop = or_equal ? host_comparison<BinaryOp::le>(type, level)
+                           : host_comparison<BinaryOp::lt>(type, level)) {
+    return loop;
+  }
   return with_order(type, [&]<class Lane, Kind kind>(const Order<Lane, kind>& order) {
     if (or_equal) return loop2<std::uint8_t, Lane>(level, Less<Lane, kind, true>{order});
     return loop2<std::uint8_t, Lane>(level, Less<Lane, kind, false>{order});

@@ -10,7 +10,8 @@ SimdLevel best_simd_level() {
 std::vector<SimdLevel> simd_levels() {
   std::vector<SimdLevel> levels{SimdLevel::portable};
 #if defined(__x86_64__)
-  if (__builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma")) {
+  if (__builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma") &&
+      __builtin_cpu_supports("f16c")) {
     levels.push_back(SimdLevel::avx2);
   }
   if (__builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512dq") &&

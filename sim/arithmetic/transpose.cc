@@ -125,11 +125,60 @@ void transpose_from_rows(unsigned bits, const std::uint8_t* in, std::size_t rows
   with_lane(bits, [&]<class Lane>() { Transposition<Lane>{rows, order}.from_rows(in, out); });
 }
 
-void permute_lanes(unsigned bits, const std::uint8_t* in, const std::vector<std::int32_t>& sources,
+LanePermutation::LanePermutation(std::vector<std::int32_t> sources) : sources_(std::move(sources)) {
+  constexpr std::size_t long_enough = 8;
+  for (std::size_t i = 0; i < sources_.size();) {
+    Run run{sources_[i], 1, 1};
+    if (i + 1 < sources_.size()) run.stride = sources_[i + 1] - sources_[i];
+    while (i + run.count < sources_.size() &&
+           sources_[i + run.count] - sources_[i + run.count - 1] == run.stride) {
+      ++run.count;
+    }
+    i += run.count;
+    runs_.push_back(run);
+  }
+  if (runs_.size() * long_enough > sources_.size()) runs_.clear();
+}
+
+namespace {
+
+/// The strides that are most frequent are known at compile time.
+template <class Lane>
+void copy_run(const std::uint8_t* in, std::ptrdiff_t stride, std::size_t count, std::uint8_t* out) {
+  constexpr auto bytes = static_cast<std::ptrdiff_t>(sizeof(Lane));
+  const auto from = [&](std::size_t i, std::ptrdiff_t step) {
+    return load_lane<Lane>(in + static_cast<std::ptrdiff_t>(i) * step * bytes, 0);
+  };
+  switch (stride) {
+    case 0:
+      for (std::size_t i = 0; i < count; ++i) store_lane(out, i, from(0, 0));
+      return;
+    case 1:
+      std::memcpy(out, in, count * sizeof(Lane));
+      return;
+    case 2:
+      TILEVM_LOOP
+      for (std::size_t i = 0; i < count; ++i) store_lane(out, i, from(i, 2));
+      return;
+    default:
+      for (std::size_t i = 0; i < count; ++i) store_lane(out, i, from(i, stride));
+  }
+}
+
+}  // namespace
+
+void permute_lanes(unsigned bits, const std::uint8_t* in, const LanePermutation& permutation,
                    std::uint8_t* out) {
   with_lane(bits, [&]<class Lane>() {
-    const std::int32_t* const source = sources.data();
-    const std::size_t count = sources.size();
+    for (const LanePermutation::Run& run : permutation.runs()) {
+      copy_run<Lane>(
+          in + static_cast<std::ptrdiff_t>(run.first) * static_cast<std::ptrdiff_t>(sizeof(Lane)),
+          run.stride, run.count, out);
+      out += run.count * sizeof(Lane);
+    }
+    if (!permutation.runs().empty()) return;
+    const std::int32_t* const source = permutation.sources().data();
+    const std::size_t count = permutation.size();
     for (std::size_t i = 0; i < count; ++i) {
       store_lane(out, i, load_lane<Lane>(in, static_cast<std::size_t>(source[i])));
     }

@@ -5,7 +5,6 @@
 #include <cstdint>
 #include <string_view>
 
-#include "sim/checks/group_barriers.h"
 #include "sim/state/context.h"
 
 namespace tilevm::sim {

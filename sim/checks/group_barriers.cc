@@ -466,9 +466,8 @@ bool complete_operation(std::size_t position, Context& context) {
   AsyncOperation operation = std::move(under_way[position]);
   under_way.erase(under_way.begin() + static_cast<std::ptrdiff_t>(position));
   if (!operation.plan->complete(operation, context)) return false;
-  if (!operation.object) return true;
-  context.state.parties.object(*operation.object).left.seen.join(operation.phases);
-  return complete_bytes(*operation.object, operation.bytes, operation.segment, context);
+  return !operation.object ||
+         complete_bytes(*operation.object, operation.bytes, operation.segment, context);
 }
 
 bool report_overtaken(Context& context) {

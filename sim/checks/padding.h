@@ -14,15 +14,22 @@
 
 namespace tilevm::sim {
 
-/// The mask of a tile's elements that are outside of the view, or padding in a workspace.
-[[nodiscard]] std::vector<std::uint8_t> padding_of(PlacedTile& placed);
+/// The mask of a tile's elements that are outside of the view, padding in a workspace, or placed by
+/// an index that is padding.
+[[nodiscard]] std::vector<std::uint8_t> padding_of(PlacedTile& placed, const Context& context);
 
 /// Marks these elements of a tile that was loaded.
 void load_padding(PlacedTile& placed, Context& context);
 
+void load_shared_padding(const ResolvedAccess& from, Context& context);
+
 /// Moves the mask of a tile to a workspace. In other memory, no element that is stored inside the
 /// view may be marked; false after a fault.
 [[nodiscard]] bool store_padding(PlacedTile& placed, Context& context);
+
+/// Moves the mask of what a copy brings from shared to global memory, as store_padding.
+[[nodiscard]] bool store_copied_padding(PlacedTile& placed, const std::vector<std::uint8_t>& mask,
+                                        const Origin& origin, Context& context);
 
 /// Moves the mask of a tile, or of a copy, to shared memory.
 void store_shared_padding(const ResolvedAccess& to, Context& context);

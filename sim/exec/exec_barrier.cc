@@ -1,11 +1,13 @@
-// Barriers between groups of warps, and proxy fences.
+// Barriers between groups of warps and between the blocks of a cluster, and proxy fences.
 #include <fmt/format.h>
 
 #include <utility>
 
 #include "isa/inst/barrier.h"
+#include "isa/inst/cluster.h"
 #include "isa/inst/limits.h"
 #include "sim/checks/barrier_stage.h"
+#include "sim/checks/cluster_checks.h"
 #include "sim/checks/group_barriers.h"
 #include "sim/checks/product_checks.h"
 #include "sim/exec/semantics.h"
@@ -25,6 +27,14 @@ std::pair<std::size_t, std::uint32_t> named(const Inst& inst, const Preparation&
 BarrierUseSite of_block(BarrierUseSite site, const Context& context) {
   site.object = context.settings.groups->object_of(context.state.rank, site.object);
   return site;
+}
+
+/// Arrives, unless the block waits since it has come here, and waits.
+bool synchronize_cluster(std::string_view mnemonic, Span span, Context& context) {
+  BlockState& state = context.state;
+  const bool has_come = state.groups[state.group].wait.has_value();
+  if (!has_come && !arrive_at_cluster(mnemonic, span, context)) return false;
+  return wait_for_cluster(mnemonic, span, context);
 }
 
 }  // namespace
@@ -102,6 +112,35 @@ Action prepare(const isa::ArriveNamedBarrier& inst, const Preparation& preparati
   return [site = BarrierUseSite{object, preparation.mnemonic(), preparation.span},
           warps = warps](Context& context) {
     return come_to_named(of_block(site, context), warps, false, context);
+  };
+}
+
+template <>
+Action prepare(const isa::BlockRank&, const Preparation& preparation) {
+  return [slot = static_cast<std::size_t>(preparation.result().index)](Context& context) {
+    context.state.scalars[slot] = context.state.rank;
+    return true;
+  };
+}
+
+template <>
+Action prepare(const isa::SynchronizeCluster&, const Preparation& preparation) {
+  return [mnemonic = preparation.mnemonic(), span = preparation.span](Context& context) {
+    return synchronize_cluster(mnemonic, span, context);
+  };
+}
+
+template <>
+Action prepare(const isa::ArriveCluster&, const Preparation& preparation) {
+  return [mnemonic = preparation.mnemonic(), span = preparation.span](Context& context) {
+    return arrive_at_cluster(mnemonic, span, context);
+  };
+}
+
+template <>
+Action prepare(const isa::WaitCluster&, const Preparation& preparation) {
+  return [mnemonic = preparation.mnemonic(), span = preparation.span](Context& context) {
+    return wait_for_cluster(mnemonic, span, context);
   };
 }
 

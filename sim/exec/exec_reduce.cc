@@ -30,7 +30,7 @@ struct ReducedValues {
 /// The step of a reduction: of the threads that combine values, the first alone goes on.
 struct StepTable {
   /// By digit, then [result][thread that goes on]: the position of the value in the row before.
-  std::vector<std::vector<std::int32_t>> sources;
+  std::vector<LanePermutation> sources;
 };
 
 /// A Reduce, prepared. A row has a value of each result and thread, [result][thread].
@@ -44,7 +44,7 @@ struct Reduction {
   std::vector<std::int32_t> order;     ///< position in rows of each place, k * results + result
   std::vector<std::uint32_t> numbers;  ///< numbers of elements, by row; empty if not asked for
   std::vector<StepTable> steps;
-  std::vector<std::int32_t> last;  ///< [thread][result]: the position in the row after all steps
+  LanePermutation last;  ///< [thread][result]: the position in the row after all steps
 
   [[nodiscard]] std::size_t groups() const { return static_cast<std::size_t>(plan.results); }
   [[nodiscard]] std::size_t elements() const { return static_cast<std::size_t>(plan.elements); }
@@ -80,17 +80,19 @@ void make_steps(Reduction& reduction) {
     for (std::size_t i = 0; i < size; ++i) {
       std::vector<std::size_t> sources;
       for (const std::size_t t : kept) sources.push_back(position[t + i * distance]);
-      table.sources.push_back(positions(sources, before, reduction.groups()));
+      table.sources.emplace_back(positions(sources, before, reduction.groups()));
     }
     reduction.steps.push_back(std::move(table));
     for (std::size_t k = 0; k < kept.size(); ++k) position[kept[k]] = k;
     for (std::size_t& t : first) t -= digit(t) * distance;
   }
+  std::vector<std::int32_t> last;
   for (std::size_t t = 0; t < threads; ++t) {
     for (std::size_t g = 0; g < reduction.groups(); ++g) {
-      reduction.last.push_back(static_cast<std::int32_t>(g * kept.size() + position[first[t]]));
+      last.push_back(static_cast<std::int32_t>(g * kept.size() + position[first[t]]));
     }
   }
+  reduction.last = LanePermutation(std::move(last));
 }
 
 /// By place of a thread: which row its element is in, and there for which result.
@@ -248,14 +250,13 @@ class ReductionRun {
   }
 
   /// Takes values of the row.
-  void take(const std::vector<std::int32_t>& sources, ReducedValues& to) {
-    to.make_room(sources.size() * lane_bytes(reduction_.bits));
-    permute_lanes(reduction_.bits, row(0), sources, to.codes.data());
+  void take(const LanePermutation& permutation, ReducedValues& to) {
+    to.make_room(permutation.size() * lane_bytes(reduction_.bits));
+    permute_lanes(reduction_.bits, row(0), permutation, to.codes.data());
     if (!has_numbers()) return;
-    to.numbers.resize(sources.size());
-    for (std::size_t i = 0; i < sources.size(); ++i) {
-      to.numbers[i] = values_.numbers[static_cast<std::size_t>(sources[i])];
-    }
+    to.numbers.resize(permutation.size());
+    permute_lanes(32, reinterpret_cast<const std::uint8_t*>(values_.numbers.data()), permutation,
+                  reinterpret_cast<std::uint8_t*>(to.numbers.data()));
   }
 
   void write() {

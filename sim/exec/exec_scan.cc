@@ -24,9 +24,9 @@ using Level = isa::ScanLevel;
 struct LevelTables {
   /// Marks by value: 1 where the thread's digit is at least the value.
   std::vector<Bytes> at_least;
-  std::vector<Bytes> doubling;  ///< Kind::lanes, by step: the same, repeated for each total
-  std::vector<Sources> of;      ///< Kind::threads: the thread with the digit i
-  Sources last;                 ///< Kind::lanes: the thread with the last digit
+  std::vector<Bytes> doubling;      ///< Kind::lanes, by step: the same, repeated for each total
+  std::vector<LanePermutation> of;  ///< Kind::threads: the thread with the digit i
+  LanePermutation last;             ///< Kind::lanes: the thread with the last digit
 };
 
 /// A Scan, prepared.
@@ -65,7 +65,7 @@ LevelTables make_tables(const Level& level, std::size_t threads) {
     for (std::size_t t = 0; t < threads; ++t) {
       sources.push_back(static_cast<std::int32_t>(t - digit(level, t) * distance + j * distance));
     }
-    return sources;
+    return LanePermutation(std::move(sources));
   };
   LevelTables tables;
   switch (level.kind) {
@@ -150,7 +150,7 @@ class ScanRun {
     std::memcpy(to, from, scan_.row_bytes());
   }
   /// to[t] = from[sources[t]].
-  void take(const std::uint8_t* from, const Sources& sources, std::uint8_t* to) {
+  void take(const std::uint8_t* from, const LanePermutation& sources, std::uint8_t* to) {
     permute_lanes(scan_.bits, from, sources, to);
   }
   /// to[t] = from[t] where the condition is 1.

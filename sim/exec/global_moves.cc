@@ -252,7 +252,7 @@ bool load_for_copy(const GlobalAccess& access, Context& context, PendingCopy& co
   if (!move_in(placed, cursor.buffer().data, copy.data.data(), context)) return false;
   if (context.state.shadow.kept) copy.shadow = read_shadow(access, cursor);
   if (!check_access(placed, GlobalUse::copy, context)) return false;
-  if (context.settings.checks.padding) copy.padding = padding_of(placed);
+  if (context.settings.checks.padding) copy.padding = padding_of(placed, context);
   if (undefined_bits(cursor, context) == nullptr) return true;
   std::vector<std::uint8_t> mask(access.tile.bytes());
   if (!move_in(placed, undefined_bits(cursor, context), mask.data(), context)) return false;
@@ -301,7 +301,12 @@ bool store_copy(const GlobalAccess& access, const TileOrigin& origin, const Copi
   PlacedTile placed(access, context, origin);
   TileInView& cursor = placed.cursor;
   if (!begin_store(placed, context)) return false;
-  for (std::size_t i = 0; i < access.tile.locals && !copied.undefined.empty(); ++i) {
+  const bool follows_padding = context.settings.checks.padding;
+  if (follows_padding && !store_copied_padding(placed, copied.undefined, copied.padding, context)) {
+    return false;
+  }
+  for (std::size_t i = 0; i < access.tile.locals && !follows_padding && !copied.undefined.empty();
+       ++i) {
     const std::size_t bit = i * access.tile.bits;
     if (!cursor.locate(0, i) || isa::get_bits(copied.undefined.data(), bit, access.tile.bits) == 0)
       continue;

@@ -35,9 +35,11 @@ void tell_observer(const GlobalFootprint& footprint, const Context& context);
 [[nodiscard]] bool load_element(const GlobalAccess& access, Context& context, std::uint64_t& code);
 
 /// What a copy to global memory moves: the tile that one thread holds, its undefined mask (empty if
-/// all elements are defined) and its shadow values (empty unless the run keeps them).
+/// all elements are defined; that of padding in a run that follows padding) and its shadow values
+/// (empty unless the run keeps them).
 struct CopiedTile {
   std::vector<std::uint8_t> data, undefined;
+  Origin padding{};  ///< where the shared tensor's padding came from
   std::vector<ShadowSlot> shadow;
 };
 

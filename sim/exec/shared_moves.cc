@@ -70,11 +70,11 @@ bool load_tile(const SharedAccess& access, Context& context) {
   const SharedMemory& shared = context.state.shared;
   read_shared(resolved, shared.bytes.data(), context.state.registers.at(access.tile.offset));
   UndefinedRegisters& undefined = context.state.undefined;
-  if (may_be_undefined(access, shared)) {
+  if (context.settings.checks.padding) {
+    load_shared_padding(resolved, context);
+  } else if (may_be_undefined(access, shared)) {
     read_shared(resolved, shared.undefined.data(), undefined.at(access.tile.offset));
-    undefined.update(access.tile, context.settings.checks.padding
-                                      ? context.state.padding[access.tensor_number]
-                                      : Origin{access.mnemonic, access.span});
+    undefined.update(access.tile, Origin{access.mnemonic, access.span});
   } else if (undefined.any()) {
     undefined.clear(access.tile);
   }

@@ -59,6 +59,29 @@ TILEVM_INLINE bool decode_narrow(const FloatFields& fields, const std::uint32_t*
   return any<W>(special);
 }
 
+/// f16: the bits of its f32, and the exponent as a field.
+template <int W>
+TILEVM_INLINE bool decode_halves(const std::uint32_t* codes, std::size_t count, float* values,
+                                 std::uint8_t* steps, ExponentRange& range) {
+  using Int = typename Simd<W>::Int;
+  using Float = typename Simd<W>::Float;
+  range = {-14, 16};
+  Int special{};
+  for (std::size_t i = 0; i < count; i += W) {
+    const Int code = load<Int>(codes + i), magnitude = code & 0x7fff;
+    const Int field = magnitude >> 10, fields = magnitude << 13;
+    // A subnormal has the exponent of 2^-14 put in front, and that taken away.
+    const Float tiny = bits_of<Float>(fields + (113 << 23)) - 0x1p-14F;
+    const Int finite = field != 0 ? fields + (112 << 23) : bits_of<Int>(tiny);
+    const Int value = magnitude >= 0x7c00 ? Int{} : finite;
+    store(values + i, bits_of<Float>(value | ((code << 16) & sign_bit)));
+    const Int step = max(field, Int{} + 1) + (least_step - 1);
+    store_steps<W>(steps + i, value != 0 ? step : Int{});
+    special |= max(magnitude - 0x7bff, Int{});
+  }
+  return any<W>(special);
+}
+
 template <int W>
 TILEVM_INLINE std::int32_t greatest_lane(const typename Simd<W>::Int& v) {
   std::array<std::int32_t, W> lanes;
@@ -96,7 +119,7 @@ TILEVM_INLINE bool decode_body(const FloatFields& fields, const std::uint32_t* c
                                std::size_t count, float* values, std::uint8_t* steps,
                                ExponentRange& range) {
   const bool is_f16 = fields.mantissa_bits == 10 && fields.exponent_bits == 5;
-  if (is_f16) return decode_narrow<W>(f16_fields, codes, count, values, steps, range);
+  if (is_f16) return decode_halves<W>(codes, count, values, steps, range);
   if (fields.exponent_bits <= 5) {
     return decode_narrow<W>(fields, codes, count, values, steps, range);
   }

@@ -150,16 +150,6 @@ Knowledge GroupOrder::released(std::uint16_t group) const {
   return all;
 }
 
-PartyClock GroupOrder::known_phases(std::uint16_t group) const {
-  const PartyClock seen = released(group).seen;
-  PartyClock phases;
-  for (const SyncObject& object : objects_) {
-    const std::uint32_t known = seen[object.chain];
-    if (known > 0) phases.set(object.chain, known);
-  }
-  return phases;
-}
-
 void GroupOrder::acquire(std::uint16_t group, const Knowledge& knowledge) {
   groups_[group].common.join(knowledge);
 }

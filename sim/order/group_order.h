@@ -103,8 +103,6 @@ class GroupOrder {
 
   /// What all threads of a group release together.
   [[nodiscard]] Knowledge released(std::uint16_t group) const;
-  /// The phases of objects that a thread of a group knows to be complete.
-  [[nodiscard]] PartyClock known_phases(std::uint16_t group) const;
   /// All threads of a group know so many segments of a chain.
   void know(std::uint16_t group, const Party& chain, std::int64_t segments) {
     groups_[group].common.seen.raise(chain, static_cast<std::uint32_t>(segments));

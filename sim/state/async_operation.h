@@ -40,9 +40,6 @@ struct AsyncOperation {
   /// its group, which a wait completes.
   std::optional<std::size_t> object;
   std::int64_t bytes = 0;
-  /// In a cluster, the phases of barriers that its thread knew to be complete: whoever sees that it
-  /// has completed knows them too, since these phases ended before it began.
-  PartyClock phases{};
   std::uint32_t block = 0;  ///< rank in the cluster of the block whose shared memory it fills
   bool committed = false;
   TileOrigin shared_origin{};

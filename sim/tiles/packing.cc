@@ -19,6 +19,11 @@ constexpr std::uint64_t fields(unsigned bits, unsigned every) {
 /// halves, and of its quarters move apart.
 template <unsigned bits>
 std::uint64_t spread(std::uint64_t word) {
+  if constexpr (bits == 1) {
+    // Byte i of eight copies keeps bit i, and carries it to its own top.
+    constexpr std::uint64_t ones = fields(1, 8), diagonal = 0x8040201008040201;
+    return ((((word & 0xff) * ones) & diagonal) + 0x7f * ones) >> 7 & ones;
+  }
   constexpr std::uint64_t four = fields(4 * bits, 64), two = fields(2 * bits, 32),
                           one = fields(bits, 16);
   word = (word & four) | (word >> 4 * bits & four) << 32;
@@ -29,6 +34,8 @@ std::uint64_t spread(std::uint64_t word) {
 /// The inverse; bits of a byte above an element do not count.
 template <unsigned bits>
 std::uint64_t gathered(std::uint64_t bytes) {
+  // Byte i comes to bit 56 + i, and no two products meet in one bit.
+  if constexpr (bits == 1) return (bytes & fields(1, 8)) * 0x0102040810204080 >> 56;
   constexpr std::uint64_t four = fields(4 * bits, 64), two = fields(2 * bits, 32),
                           one = fields(bits, 16);
   bytes = (bytes & one) | (bytes >> (8 - bits) & one << bits);

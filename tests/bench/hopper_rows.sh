@@ -36,7 +36,7 @@ equal() {
 
 bits() {
   for tile in "" "-D BM=128" "-D BM=128 -D TALL=2" "-D BM=64 -D STAGES=8" "-D BM=64 -D TALL=2 -D STAGES=6" "-D BM=32 -D TALL=2 -D STAGES=8" \
-    "-D BM=64 -D BK=128" "-D BM=32 -D TALL=2 -D BK=128"; do
+    "-D BM=64 -D BK=128" "-D BM=32 -D TALL=2 -D BK=128" "-D BM=64 -D TALL=4 -D BK=32 -D STAGES=8" "-D BM=32 -D TALL=4 -D BK=32 -D STAGES=12"; do
     # shellcheck disable=SC2086  # a list of options
     equal -D M=300 -D N=520 -D K=1096 -D BLOCKS=5 $tile
   done
@@ -48,7 +48,7 @@ large() {
   for n in 57344 8192; do
     for m in 4096 1024 256; do
       sizes="-D M=$m -D N=$n -D K=8192"
-      for tile in "-D BAND=4" "-D BAND=8" "-D BAND=16" "-D BM=128 -D STAGES=6" "-D BM=128 -D TALL=2"; do
+      for tile in "-D BAND=4" "-D BAND=8" "-D BAND=16" "-D STREAM=0" "-D STREAM=2" "-D BM=128 -D STAGES=6" "-D BM=128 -D TALL=2"; do
         # shellcheck disable=SC2086
         bench $sizes $tile
       done
@@ -58,10 +58,14 @@ large() {
 small() {
   for n in 57344 8192; do
     for m in 128 64 32; do
-      for tile in "-D STAGES=8" "-D TALL=2 -D STAGES=6" "-D BK=128 -D STAGES=4" "-D BK=128 -D TALL=2 -D STAGES=4"; do
-        case "$m $tile" in "128 "*"BK=128 -D TALL=2"*) continue ;; "128 -D TALL=2 -D STAGES=6") tile="-D TALL=2 -D STAGES=5" ;; esac
-        # shellcheck disable=SC2086
-        bench -D M=$m -D N=$n -D K=8192 -D BM=$m $tile
+      case $m in
+        128) tiles="TALL=1,STAGES=8 TALL=2,STAGES=5 TALL=2,BK=32,STAGES=8 TALL=2,STAGES=5,STREAM=2" ;;
+        64) tiles="TALL=1,STAGES=8 TALL=2,STAGES=8 TALL=4,BK=32,STAGES=8 TALL=2,BK=128,STAGES=4 TALL=2,STAGES=8,STREAM=2" ;;
+        *) tiles="TALL=1,STAGES=12 TALL=2,STAGES=8 TALL=4,BK=32,STAGES=12 TALL=2,BK=128,STAGES=4 TALL=2,STAGES=8,STREAM=2" ;;
+      esac
+      for tile in $tiles; do
+        # shellcheck disable=SC2046
+        bench -D M=$m -D N=$n -D K=8192 -D BM=$m $(echo "$tile" | sed 's/^/-D /; s/,/ -D /g')
       done
     done
   done

@@ -72,6 +72,20 @@ def decode(tilevm, type, length, r, d=128, g=2, p=64, warps=4, split=4, stages=3
     return inputs, sizes, found
 
 
+def decode_large(tilevm):
+    """Scores of any size that finite queries and keys have: tokens of equal scores have equal weights, in blocks with many and with
+    few of them."""
+    for largest in (1, 500, 4096, 65504):
+
+        def equal_scores(inputs, values):
+            inputs["q"][:] = largest
+            inputs["k"].view(np.float16)[:] = largest
+            values[0] = largest
+
+        for d, length in ((64, 70), (128, 200)):
+            decode(tilevm, "f16", [length], 4, d=d, p=16, warps=1, prepare=equal_scores)
+
+
 def decode_reference(tilevm):
     """The plain pipeline of the same file agrees with f64 more closely, and so knows the same cache."""
     inputs, sizes, _ = decode(tilevm, "u4", [5, 40], 3, p=16, warps=1, split=2)
@@ -191,7 +205,65 @@ def prefill(tilevm, lengths, h=2, r=1, d=64, window=1 << 30, **constants):
         check(f"{name}, reference", found, expected, absolute=1e-5)
 
 
-def prefill_large(tilevm):
+def hopper(tilevm, lengths, h=2, r=1, d=128, causal=1, window=1 << 30, type="f16", spoil=None, **constants):
+    """The program of FlashAttention-3's schedule, whose elements may be bf16 and whose queries may see later keys."""
+    start = np.concatenate([[0], np.cumsum(lengths)]).astype(np.int32)
+    tokens = int(start[-1])
+    q, k, v = [normal(tokens, *shape) for shape in ((h, d), (h // r, d), (h // r, 128 if d == 192 else d))]
+    codes = [(x.view(np.uint32) >> 16).astype(np.uint16) if type == "bf16" else x.astype(np.float16) for x in (2 * q, k, v)]
+    if spoil:
+        spoil(*codes)
+    values = [(x.astype(np.uint32) << 16).view(np.float32) if type == "bf16" else x for x in codes]
+    inputs = {"q": codes[0], "k": codes[1], "v": codes[2], "start": start}
+    sizes = {"S": len(lengths), "TOKENS": tokens, "LONGEST": max(lengths), "H": h, "R": r, "D": d, "WINDOW": window, "CAUSAL": causal, "T": type}
+    expected = np.zeros((tokens, *v.shape[1:])).repeat(r, axis=1)
+    for begin, end in zip(start, start[1:]):
+        for head in range(h if end > begin else 0):
+            x, y, z = [a[begin:end, i].astype(np.float64) for a, i in ((values[0], head), (values[1], head // r), (values[2], head // r))]
+            behind = np.arange(end - begin)[:, None] - np.arange(end - begin)
+            seen = (behind < window) & ((behind >= 0) if causal else True)
+            expected[begin:end, head] = softmax(np.where(seen, x @ y.T / np.sqrt(d), -np.inf)) @ z
+    found = tilevm.run("attention/prefill_hopper", inputs, "o", CODES=("q", "k", "v", "o") if type == "bf16" else (), **sizes, **constants)
+    if type == "bf16":
+        found = (found.astype(np.uint32) << 16).view(np.float32)
+    name = f"prefill_hopper {lengths} H={h} R={r} D={d} CAUSAL={causal} WINDOW={window} T={type} {constants}"
+    if spoil:
+        return name, found
+    unit = 1 / 256 if type == "bf16" else 1 / 2048
+    check(name, found, expected, absolute=(2.1 if constants.get("APPROX") else 2.5) * unit * np.abs(values[2]).max())
+    return name, found
+
+
+def hopper_not_finite(tilevm):
+    """NaN in a query spoils its row; in a value, rows of its sequence; in a key, the rows that see it. Other sequences are as they were,
+    although a step of 112 keys reaches into the next one."""
+    for block in (1, 6):
+
+        def spoil(q, k, v):
+            q[3, 0, 0] = v[10, 0, 5] = k[25, 0, 1] = np.nan
+
+        name, found = hopper(tilevm, [20, 20, 90], h=1, d=64, spoil=spoil, BLOCKS=block)
+        spoiled = np.zeros((130, 64), bool)
+        spoiled[3], spoiled[:20, 5], spoiled[25:40] = True, True, True
+        assert np.array_equal(np.isnan(found[:, 0]), spoiled), name
+    print("prefill_hopper with NaN: where it must be")
+
+
+def hopper_all(tilevm):
+    hopper_not_finite(tilevm)
+    hopper(tilevm, [0, 1, 64, 5], r=2)
+    hopper(tilevm, [0, 1, 300, 129], r=2, BLOCKS=3, APPROX=1)
+    hopper(tilevm, [200, 65], d=64, BN=64, STAGES=3, type="bf16")
+    hopper(tilevm, [260, 1, 190], d=64, causal=0, BLOCKS=2)
+    hopper(tilevm, [130], h=4, r=4, window=40, GROUPS=3, d=64)
+    hopper(tilevm, [300], h=1, causal=0, window=70, BN=64)
+    hopper(tilevm, [80], h=1, window=1)
+    for d in (80, 96, 192, 256):
+        hopper(tilevm, [0, 1, 140, 70], r=2, d=d, type="bf16")
+        hopper(tilevm, [90, 30], h=1, d=d, causal=0, window=20, APPROX=1, BLOCKS=1)
+
+
+def prefill_large(tilevm, program="attention/prefill", entries=("main", "reference")):
     """Scores of any size that finite queries and keys have: of keys that are nearly alike the error is that of sums in f32, and a
     key whose score is clearly the largest has all of the weight."""
     for d, size, spread in ((64, 5, 0.02), (128, 20, 0.005), (64, 100, 0.001), (128, 100, 0.001), (128, 200, 0.0008)):
@@ -204,10 +276,10 @@ def prefill_large(tilevm):
         scores = np.where(seen, np.abs(x) @ np.abs(y).T / np.sqrt(d) * np.log2(np.e), 0).max(axis=1)
         bound = (2.5 / 2048 + scores[:, None] * SCORE_ERROR) * np.abs(z).max()
         inputs = {"q": q, "k": k, "v": v, "start": np.array([0, tokens], np.int32)}
-        found = tilevm.run("attention/prefill", inputs, "o", S=1, TOKENS=tokens, LONGEST=tokens, H=1, R=1, D=d)[:, 0]
+        found = tilevm.run(program, inputs, "o", S=1, TOKENS=tokens, LONGEST=tokens, H=1, R=1, D=d)[:, 0]
         error = np.abs(found - expected)
-        assert (error <= bound).all(), f"prefill of scores of {scores.max():.3g}: {(error / bound).max()} of the bound"
-        print(f"prefill of scores up to {scores.max():.3g}: {(error / bound).max():.2g} of the bound")
+        assert (error <= bound).all(), f"{program} of scores of {scores.max():.3g}: {(error / bound).max()} of the bound"
+        print(f"{program} of scores up to {scores.max():.3g}: {(error / bound).max():.2g} of the bound")
     for d, largest in ((64, 65504), (128, 65504), (128, 20000), (64, 1500)):
         tokens = 140
         steps = np.floor(largest / 32 * (1 + np.arange(tokens) % 32)).astype(np.float16)  # the product with `largest` is exact
@@ -217,9 +289,9 @@ def prefill_large(tilevm):
         inputs = {"q": q, "k": k, "v": v, "start": np.array([0, tokens], np.int32)}
         scores = np.where(np.tri(tokens, dtype=bool), q[:, :1, 0].astype(np.float64) * steps.astype(np.float64), -np.inf)
         expected = softmax(scores * np.sqrt(d)) @ v[:, 0].astype(np.float64)
-        for entry in ("main", "reference"):
-            found = tilevm.run("attention/prefill", inputs, "o", entry=entry, S=1, TOKENS=tokens, LONGEST=tokens, H=1, R=1, D=d)
-            check(f"prefill of scores of {float(np.abs(scores[np.isfinite(scores)]).max() * np.sqrt(d)):.3g}, {entry}", found[:, 0], expected,
+        for entry in entries:
+            found = tilevm.run(program, inputs, "o", entry=entry, S=1, TOKENS=tokens, LONGEST=tokens, H=1, R=1, D=d)
+            check(f"{program} of scores of {float(np.abs(scores[np.isfinite(scores)]).max() * np.sqrt(d)):.3g}, {entry}", found[:, 0], expected,
                   absolute=2.5 / 2048 * np.abs(v).max())
 
 
@@ -248,6 +320,8 @@ def heads(tilevm):
 def attention(tilevm):
     prefill_not_finite(tilevm)
     prefill_large(tilevm)
+    prefill_large(tilevm, "attention/prefill_hopper", ("main",))
+    hopper_all(tilevm)
     prefill(tilevm, [0, 1, 64, 5], h=2, r=2, d=128)
     prefill(tilevm, [200, 65], h=2, r=1, d=64, BN=32, STAGES=3)
     prefill(tilevm, [200, 65], h=2, r=1, d=64, APPROX=1)
@@ -257,6 +331,7 @@ def attention(tilevm):
         append(tilevm, type, [0, 15, 16, 3], [3, 2, 1, 0])
     append(tilevm, "u4", [0], [2], d=64, spoil=spoil)
     decode_long(tilevm)
+    decode_large(tilevm)
     decode_reference(tilevm)
     for type in ("u4", "u8", "f16"):
         decode(tilevm, type, [0, 1, 64, 65, 200], 4, prepare=behind_the_end)

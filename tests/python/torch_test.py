@@ -21,7 +21,7 @@ except ImportError:
 import tilevm
 import tilevm.nn
 from tilevm._operator import rows_of
-from tilevm._tuned import PIPELINED, PROGRAMS, Plan, bits_of, zero_of
+from tilevm._tuned import HOPPER, PIPELINED, PROGRAMS, Plan, bits_of, zero_of
 from tilevm._types import ML_NAMES
 
 TYPES = ["u1", "u2", "u3", "u4", "u5", "u6", "u7", "u8", "i2", "i3", "i4", "i5", "i6", "i7", "i8", "b1", "b4", "f3e1m1",
@@ -305,7 +305,7 @@ class Layers(unittest.TestCase):
         for program in PROGRAMS[1:]:
             for type_ in TYPES:
                 with self.subTest(program=program, type=type_):
-                    constants = {"BN": 64, "WARPS": 2, "BK": 32, "STAGES": 2}
+                    constants = {"BM": 32, "BLOCKS": 1} if program == HOPPER else {"BN": 64, "WARPS": 2, "BK": 32, "STAGES": 2}
                     _, layer = make_layer(type_, plan=Plan(program, constants))
                     x = torch.randn(3, 96, dtype=torch.float16)
                     with torch.no_grad():
@@ -342,6 +342,23 @@ class Layers(unittest.TestCase):
             self.assertTrue(torch.equal(compiled(many), wanted))
             self.assertTrue(torch.equal(compiled(few), layer(few)))
 
+    def test_many_rows_go_to_another_plan(self):
+        """From `many_rows` on the result is that of a layer of `many_plan` alone, to the bit; below it is the first plan's."""
+        other = Plan(HOPPER, {"BM": 32, "STAGES": 3, "BLOCKS": 2})
+        for plan in (Plan(), Plan(PROGRAMS[1], {"BN": 64, "WARPS": 2})):
+            _, both = make_layer("u4", plan=plan, many_rows=6, many_plan=other)
+            few, many = torch.randn(5, 96, dtype=torch.float16), torch.randn(2, 3, 96, dtype=torch.float16)
+            with torch.no_grad():
+                self.assertTrue(torch.equal(both(few), make_layer("u4", plan=plan)[1](few)))
+                self.assertTrue(torch.equal(both(many), make_layer("u4", plan=other)[1](many)))
+                exact = torch.matmul(many.float(), both.dequantized().T) + both.bias.float()
+                self.assertTrue(torch.allclose(both(many).float(), exact, rtol=4e-3, atol=4e-3))
+        self.assertEqual(make_layer("u4", many_plan=other)[1].many_plan, other)
+        self.assertIsNone(make_layer("u4")[1].many_plan)
+        for wrong in (Plan(), 3):
+            with self.assertRaisesRegex(tilevm.UsageError, "many_plan"):
+                make_layer("u4", many_plan=wrong)
+
     def test_dequantized_weights_are_values_times_scales(self):
         from tilevm._operator import values_of
         from tilevm._packing import unpack_codes
@@ -353,8 +370,9 @@ class Layers(unittest.TestCase):
             scale = layer.scale.numpy().repeat(64, axis=0)[:96]
             self.assertTrue(torch.equal(layer.dequantized(), torch.from_numpy((values * scale).astype("float32").T.copy())), type_)
 
-    def test_kernels_are_made_for_powers_of_two_of_rows(self):
-        self.assertEqual([rows_of(rows) for rows in (1, 2, 3, 16, 17)], [1, 2, 4, 16, 32])
+    def test_kernels_are_made_for_few_numbers_of_rows(self):
+        self.assertEqual([rows_of(rows) for rows in (1, 2, 3, 16, 17, 129, 256, 257, 512, 1000, 1025)],
+                         [1, 2, 4, 16, 32, 256, 256, 320, 512, 1024, 1280])
 
     @unittest.skipUnless(torch.cuda.is_available(), "there is no GPU")
     def test_a_gpu_gives_the_simulators_bits(self):

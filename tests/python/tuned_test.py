@@ -164,6 +164,23 @@ class OfTheUser(Tables):
         with self.assertRaisesRegex(tilevm.UsageError, "at least 1"):
             _tuned.crossover("A GPU")
 
+    def test_a_plan_for_many_rows(self):
+        """A crossover that names the program, the point of the nearest shape for about a thousand rows, and the program's own
+        constants where there is none; of no other architecture."""
+        to_hopper = {"command": "crossover", "environment": {"device": "A GPU"}, "rows": 48, "program": _tuned.HOPPER}
+        to_torch = {"command": "crossover", "environment": {"device": "A GPU"}, "rows": 300}
+        file, problem = f"/home/me/programs/{_tuned.HOPPER}", ("N=512", "K=1024", "Q=i4", "GROUP=64")
+        points = [trial(file=file, defines=(f"M={rows}", *problem), point=f"BM={tile} BAND=4") for rows, tile in ((64, 64), (1024, 256))]
+        self.write(to_hopper, to_torch, trial())
+        self.assertEqual(_tuned.many_plan("A GPU", "u4", 1024, 512, 64, "sm_90"), (48, _tuned.Plan(_tuned.HOPPER)))
+        self.write(to_torch, to_hopper, trial(), *points)
+        rows, plan = _tuned.many_plan("A GPU", "u4", 1024, 512, 64, "sm_90")
+        self.assertEqual((rows, plan.program, plan.constants), (48, _tuned.HOPPER, {"BM": "256", "BAND": "4"}))
+        self.assertEqual(_tuned.crossover("A GPU"), 300)
+        self.assertEqual(_tuned.choose("A GPU", "u4", 1024, 512, 64, 16, "sm_90").program, FEW)
+        for device, architecture in (("A GPU", "sm_80"), ("A GPU", ""), ("", "sm_90")):
+            self.assertIsNone(_tuned.many_plan(device, "u4", 1024, 512, 64, architecture))
+
     def test_files_that_are_no_tables(self):
         self.file.write_text(json.dumps(trial()) + "\n" + json.dumps(trial(us=1))[:90])  # an interrupt
         self.assertEqual(_tuned.choose("A GPU", "u4", 1024, 512, 64, 16).program, FEW)

@@ -7,6 +7,7 @@
 #include <cstdint>
 #include <memory>
 #include <string>
+#include <string_view>
 #include <system_error>
 #include <utility>
 #include <vector>
@@ -91,20 +92,29 @@ void add_execution(CLI::App* app, ExecutionOptions& options) {
       ->check(CLI::Range(0, 4096));
 }
 
+/// Where commands are added.
+struct CommandLine {
+  CLI::App& root;
+  Commands& commands;
+  std::string_view only;  ///< the name of the only command that is added; empty: all are
+};
+
+/// A command and its options, to which the caller adds names; null for one that is not added.
 template <class Options>
-std::pair<CLI::App*, Options*> add_command(CLI::App& root, Commands& commands,
-                                           const std::string& name, const std::string& summary,
+std::pair<CLI::App*, Options*> add_command(const CommandLine& to, const std::string& name,
+                                           const std::string& summary,
                                            Exit (*function)(const Options&, Io&)) {
+  if (!to.only.empty() && to.only != name) return {nullptr, nullptr};
   const auto options = std::make_shared<Options>();
-  CLI::App* app = root.add_subcommand(name, summary);
-  commands.push_back({app, [options, function](Io& io) { return function(*options, io); }});
+  CLI::App* app = to.root.add_subcommand(name, summary);
+  to.commands.push_back({app, [options, function](Io& io) { return function(*options, io); }});
   return {app, options.get()};
 }
 
-void add_reading_commands(CLI::App& root, Commands& commands) {
-  {
-    auto [app, o] = add_command<CheckOptions>(
-        root, commands, "check", "Parses and verifies; shows every error of the file.", check);
+void add_reading_commands(const CommandLine& to) {
+  if (auto [app, o] = add_command<CheckOptions>(
+          to, "check", "Parses and verifies; shows every error of the file.", check);
+      app != nullptr) {
     add_program(app, o->program, "sm_90 if left out");
     app->add_flag("--machine", o->machine,
                   "also run the program on the emulated GPU, and check that barriers, phases of "
@@ -112,9 +122,9 @@ void add_reading_commands(CLI::App& root, Commands& commands) {
     add_entry(app, o->entry, o->data.inputs, o->exact, o->seed);
     app->add_flag("--json", o->json, "one JSON object to standard output");
   }
-  {
-    auto [app, o] = add_command<FormatOptions>(root, commands, "fmt",
-                                               "Writes a program in its canonical form.", format);
+  if (auto [app, o] =
+          add_command<FormatOptions>(to, "fmt", "Writes a program in its canonical form.", format);
+      app != nullptr) {
     app->add_option("files", o->files, "the programs; - reads standard input")
         ->required()
         ->type_name("FILE");
@@ -123,9 +133,9 @@ void add_reading_commands(CLI::App& root, Commands& commands) {
     app->add_flag("--json", o->json,
                   "one JSON object to standard output, with the text of each file");
   }
-  {
-    auto [app, o] = add_command<LayoutOptions>(
-        root, commands, "layout", "Draws a layout: which thread holds which element.", layout);
+  if (auto [app, o] = add_command<LayoutOptions>(
+          to, "layout", "Draws a layout: which thread holds which element.", layout);
+      app != nullptr) {
     // Two options of one word each: CLI11 would take brackets around a layout for a list of words.
     const auto add = [options = o](const std::string& text) {
       options->expressions.push_back(text);
@@ -146,18 +156,18 @@ void add_reading_commands(CLI::App& root, Commands& commands) {
         ->type_name("FILE");
     app->add_flag("--json", o->json, "one JSON object to standard output");
   }
-  {
-    auto [app, o] =
-        add_command<IsaOptions>(root, commands, "isa", "Explains the instructions.", isa_reference);
+  if (auto [app, o] =
+          add_command<IsaOptions>(to, "isa", "Explains the instructions.", isa_reference);
+      app != nullptr) {
     app->add_option("mnemonic", o->mnemonic, "one instruction")->type_name("NAME");
     app->add_flag("--markdown", o->markdown, "the whole reference as Markdown");
     app->add_flag("--words", o->words,
                   "the words of the language by kind, as JSON, for editors and highlighters");
     app->add_flag("--json", o->json, "one JSON object to standard output");
   }
-  {
-    auto [app, o] = add_command<ExplainOptions>(root, commands, "explain",
-                                                "Explains the code of a message.", explain);
+  if (auto [app, o] =
+          add_command<ExplainOptions>(to, "explain", "Explains the code of a message.", explain);
+      app != nullptr) {
     app->add_option("code", o->code, "a code such as TV0104")->type_name("CODE");
     app->add_flag("--json", o->json, "one JSON object to standard output");
   }
@@ -187,10 +197,10 @@ void add_max_steps(CLI::App& app, std::optional<std::uint64_t>& steps, const std
              "statements that a block may execute in the simulator; " + usual + " if left out");
 }
 
-void add_running_commands(CLI::App& root, Commands& commands) {
-  {
-    auto [app, o] = add_command<RunOptions>(root, commands, "run",
-                                            "Runs a program and shows or writes its outputs.", run);
+void add_running_commands(const CommandLine& to) {
+  if (auto [app, o] = add_command<RunOptions>(
+          to, "run", "Runs a program and shows or writes its outputs.", run);
+      app != nullptr) {
     add_program(app, o->program, "the device's, or sm_90, if left out");
     add_no_assert(app, o->program);
     add_execution(app, o->execution);
@@ -235,9 +245,9 @@ void add_running_commands(CLI::App& root, Commands& commands) {
                   "elements of outputs that nothing stores are an error; simulator only");
     app->add_flag("--json", o->json, "one JSON object to standard output");
   }
-  {
-    auto [app, o] = add_command<TraceOptions>(
-        root, commands, "trace", "Shows what every statement of one block gives.", trace);
+  if (auto [app, o] = add_command<TraceOptions>(
+          to, "trace", "Shows what every statement of one block gives.", trace);
+      app != nullptr) {
     add_program(app, o->program, "sm_90 if left out");
     add_execution(app, o->execution);
     app->add_option("--block", o->block, "the block, in every launch; 0 if left out")
@@ -253,10 +263,10 @@ void add_running_commands(CLI::App& root, Commands& commands) {
                "blocks of each launch on the timeline, from the first; 1 if left out");
     app->add_flag("--json", o->json, "one JSON object to standard output");
   }
-  {
-    auto [app, o] = add_command<DebugCommandOptions>(
-        root, commands, "debug",
-        "Steps through a program, forwards and backwards; `help` there lists the words.", debug);
+  if (auto [app, o] = add_command<DebugCommandOptions>(
+          to, "debug",
+          "Steps through a program, forwards and backwards; `help` there lists the words.", debug);
+      app != nullptr) {
     add_program(app, o->program, "sm_90 if left out");
     add_execution(app, o->execution);
     app->add_option("-x,--command", o->script, "do the commands of a file first")
@@ -273,18 +283,18 @@ void add_running_commands(CLI::App& root, Commands& commands) {
         ->type_name("N");
     app->add_flag("--json", o->json, "one JSON object for each answer");
   }
-  {
-    auto [app, o] = add_command<DapOptions>(
-        root, commands, "dap",
-        "The debugger for editors: the Debug Adapter Protocol on standard streams.", serve_dap);
+  if (auto [app, o] = add_command<DapOptions>(
+          to, "dap", "The debugger for editors: the Debug Adapter Protocol on standard streams.",
+          serve_dap);
+      app != nullptr) {
     app->add_option("--port", o->port,
                     "serve one client of this port of 127.0.0.1 instead; 0: any that is free")
         ->check(CLI::Range(0, 65535))
         ->type_name("N");
   }
-  {
-    auto [app, o] = add_command<DiffOptions>(
-        root, commands, "diff", "Runs a program on several engines and compares every bit.", diff);
+  if (auto [app, o] = add_command<DiffOptions>(
+          to, "diff", "Runs a program on several engines and compares every bit.", diff);
+      app != nullptr) {
     add_program(app, o->program, "the device's, or sm_90, if left out");
     add_no_assert(app, o->program);
     add_execution(app, o->execution);
@@ -324,10 +334,10 @@ void add_running_commands(CLI::App& root, Commands& commands) {
              "NAME=VALUE");
     app->add_flag("--json", o->json, "one JSON object to standard output");
   }
-  {
-    auto [app, o] = add_command<ProveOptions>(
-        root, commands, "prove",
-        "Shows that a program gives the same bits for every size of its batch.", prove);
+  if (auto [app, o] = add_command<ProveOptions>(
+          to, "prove", "Shows that a program gives the same bits for every size of its batch.",
+          prove);
+      app != nullptr) {
     add_program(app, o->program, "sm_90 if left out");
     add_entry(app, o->execution.entry, o->execution.data.inputs, o->execution.exact,
               o->execution.seed);
@@ -340,11 +350,12 @@ void add_running_commands(CLI::App& root, Commands& commands) {
   }
 }
 
-void add_record_command(CLI::App& root, Commands& commands) {
+void add_record_command(const CommandLine& to) {
   auto [app, o] = add_command<RecordOptions>(
-      root, commands, "record",
+      to, "record",
       "Compares every instruction on every type with a GPU, bit for bit, and records the outcome.",
       record);
+  if (app == nullptr) return;
   app->add_option("--size", o->size,
                   "quick (default), full (some millions of outputs a case), or exhaustive (every "
                   "input where there are at most 2^32)")
@@ -376,10 +387,10 @@ void add_record_command(CLI::App& root, Commands& commands) {
       ->check(CLI::Range(0, 4096));
 }
 
-void add_measuring_commands(CLI::App& root, Commands& commands) {
-  {
-    auto [app, o] = add_command<BenchOptions>(root, commands, "bench",
-                                              "Times the kernels of a program on the GPU.", bench);
+void add_measuring_commands(const CommandLine& to) {
+  if (auto [app, o] = add_command<BenchOptions>(
+          to, "bench", "Times the kernels of a program on the GPU.", bench);
+      app != nullptr) {
     add_device_program(app, o->program);
     add_no_assert(app, o->program);
     add_entry(app, o->entry, o->inputs, o->exact, o->seed);
@@ -407,10 +418,9 @@ void add_measuring_commands(CLI::App& root, Commands& commands) {
         ->type_name("FILE");
     app->add_flag("--json", o->json, "one JSON object to standard output");
   }
-  {
-    auto [app, o] = add_command<TuneOptions>(
-        root, commands, "tune", "Finds the fastest values of a program's tunables on the GPU.",
-        tune);
+  if (auto [app, o] = add_command<TuneOptions>(
+          to, "tune", "Finds the fastest values of a program's tunables on the GPU.", tune);
+      app != nullptr) {
     add_device_program(app, o->program);
     app->add_option("--entry", o->entry, "the pipeline or kernel to tune")->type_name("NAME");
     app->add_option("--kernel", o->kernel, "only this kernel's time counts; else the sum of all")
@@ -449,10 +459,11 @@ void add_measuring_commands(CLI::App& root, Commands& commands) {
   }
 }
 
-void add_fuzz_command(CLI::App& root, Commands& commands) {
+void add_fuzz_command(const CommandLine& to) {
   auto [app, o] = add_command<FuzzOptions>(
-      root, commands, "fuzz",
-      "Generates random valid programs and looks for a difference between engines.", fuzz_programs);
+      to, "fuzz", "Generates random valid programs and looks for a difference between engines.",
+      fuzz_programs);
+  if (app == nullptr) return;
   app->add_option("words", o->words, "`merge DIR..` puts corpora together in --corpus")
       ->type_name("WORD");
   app->add_option("--seeds", o->seeds, "a program each, both ends included; 0..99 if left out")
@@ -484,26 +495,26 @@ void add_fuzz_command(CLI::App& root, Commands& commands) {
   o->version = TILEVM_VERSION;
 }
 
-void add_beginning_commands(CLI::App& root, Commands& commands) {
-  {
-    auto [app, o] = add_command<ExamplesOptions>(
-        root, commands, "examples", "Lists the programs that come with tilevm, or shows one.",
-        examples);
+void add_beginning_commands(const CommandLine& to) {
+  if (auto [app, o] = add_command<ExamplesOptions>(
+          to, "examples", "Lists the programs that come with tilevm, or shows one.", examples);
+      app != nullptr) {
     app->add_option("name", o->name, "a program, as the list names it")->type_name("PROGRAM");
     app->add_flag("--json", o->json, "one JSON object to standard output");
   }
   auto [app, o] = add_command<NewOptions>(
-      root, commands, "new", "Writes a program to begin with, which runs as it is.", new_program);
+      to, "new", "Writes a program to begin with, which runs as it is.", new_program);
+  if (app == nullptr) return;
   app->add_option("file", o->file, "the file to write, which must not exist")
       ->required()
       ->type_name("FILE.tile");
   app->add_option("--from", o->from, "begin with a copy of this program")->type_name("PROGRAM");
 }
 
-void add_other_commands(CLI::App& root, Commands& commands) {
-  {
-    auto [app, o] = add_command<CompileOptions>(
-        root, commands, "compile", "Turns a program into CUDA C++, PTX or machine code.", compile);
+void add_other_commands(const CommandLine& to) {
+  if (auto [app, o] = add_command<CompileOptions>(
+          to, "compile", "Turns a program into CUDA C++, PTX or machine code.", compile);
+      app != nullptr) {
     add_program(app, o->program, "sm_90a if left out; a fatbin takes several, as sm_80,sm_90a");
     add_no_assert(app, o->program);
     app->add_option("--emit", o->emit,
@@ -526,11 +537,11 @@ void add_other_commands(CLI::App& root, Commands& commands) {
                   "registers, spills, shared memory");
     app->add_flag("--json", o->json, "the report as one JSON object to standard output");
   }
-  {
-    auto [app, o] = add_command<FidelityOptions>(
-        root, commands, "fidelity",
-        "Says which results equal which GPU's, bit for bit, and how that is known.",
-        fidelity_tables);
+  if (auto [app, o] = add_command<FidelityOptions>(
+          to, "fidelity",
+          "Says which results equal which GPU's, bit for bit, and how that is known.",
+          fidelity_tables);
+      app != nullptr) {
     app->add_option("words", o->words,
                     "what the rows have, such as `Dot f16`; all rows if left out")
         ->type_name("WORD");
@@ -538,28 +549,28 @@ void add_other_commands(CLI::App& root, Commands& commands) {
         ->type_name("sm_NN");
     app->add_flag("--json", o->json, "one JSON object to standard output");
   }
-  {
-    auto [app, o] = add_command<DoctorOptions>(
-        root, commands, "doctor", "Says what this machine offers and what is missing.", doctor);
+  if (auto [app, o] = add_command<DoctorOptions>(
+          to, "doctor", "Says what this machine offers and what is missing.", doctor);
+      app != nullptr) {
     o->version = TILEVM_VERSION;
     app->add_flag("--json", o->json, "one JSON object to standard output");
   }
-  {
-    auto [app, o] = add_command<CacheOptions>(root, commands, "cache",
-                                              "Shows the compiled kernels that are kept.", cache);
+  if (auto [app, o] = add_command<CacheOptions>(to, "cache",
+                                                "Shows the compiled kernels that are kept.", cache);
+      app != nullptr) {
     app->add_option("action", o->action, "list (default), path, or clear to remove them all")
         ->type_name("ACTION");
     app->add_flag("--json", o->json, "one JSON object to standard output");
   }
-  {
-    auto [app, o] = add_command<LspOptions>(
-        root, commands, "lsp", "Serves an editor: the Language Server Protocol on stdio.", lsp);
+  if (auto [app, o] = add_command<LspOptions>(
+          to, "lsp", "Serves an editor: the Language Server Protocol on stdio.", lsp);
+      app != nullptr) {
     o->version = TILEVM_VERSION;
     app->add_flag("--stdio")->description("what it does anyway; some editors say it");
   }
-  {
-    auto [app, o] = add_command<TritonOptions>(
-        root, commands, "triton", "Writes the program of a Triton or Gluon kernel.", triton);
+  if (auto [app, o] = add_command<TritonOptions>(
+          to, "triton", "Writes the program of a Triton or Gluon kernel.", triton);
+      app != nullptr) {
     app->add_option("file", o->file, "FILE.ttgir, FILE.py:KERNEL, or what --module wrote")
         ->required()
         ->type_name("FILE");
@@ -579,9 +590,9 @@ void add_other_commands(CLI::App& root, Commands& commands) {
     app->add_option("-o,--output", o->output, "the file to write; standard output if left out")
         ->type_name("FILE");
   }
-  {
-    auto [app, o] = add_command<PackOptions>(
-        root, commands, "pack", "Packs the weights of a checkpoint that others quantised.", pack);
+  if (auto [app, o] = add_command<PackOptions>(
+          to, "pack", "Packs the weights of a checkpoint that others quantised.", pack);
+      app != nullptr) {
     app->add_option("source", o->source,
                     "a folder of .safetensors files, one such file, or a .gguf file")
         ->required()
@@ -592,9 +603,9 @@ void add_other_commands(CLI::App& root, Commands& commands) {
         ->type_name("FOLDER");
     app->add_flag("--quiet", o->quiet, "show no progress");
   }
-  {
-    auto [app, o] = add_command<DemoOptions>(
-        root, commands, "demo", "Multiplies f16 by 6-bit integers, and checks every step.", demo);
+  if (auto [app, o] = add_command<DemoOptions>(
+          to, "demo", "Multiplies f16 by 6-bit integers, and checks every step.", demo);
+      app != nullptr) {
     o->source_folder = TILEVM_SOURCE_DIR;
     app->add_option("--threads", o->threads, "host threads of the simulator; 0: all cores")
         ->check(CLI::Range(0, 4096));
@@ -665,16 +676,15 @@ CommandEntry describe(const CLI::App& app) {
 }
 
 /// The commands that describe the command line themselves.
-void add_manual_commands(CLI::App& root, Commands& commands) {
+void add_manual_commands(const CommandLine& to) {
   auto [completion, c] = add_command<CompletionOptions>(
-      root, commands, "completion", "Prints a script that completes commands in a shell.",
-      complete);
+      to, "completion", "Prints a script that completes commands in a shell.", complete);
   completion->add_option("shell", c->shell, "bash, zsh or fish")->required()->type_name("SHELL");
-  auto [pages, m] = add_command<ManualOptions>(root, commands, "man", "Prints man pages.", manual);
+  auto [pages, m] = add_command<ManualOptions>(to, "man", "Prints man pages.", manual);
   pages->add_option("command", m->command, "the command; all in one page if left out")
       ->type_name("COMMAND");
   pages->add_option("-o,--output", m->folder, "write every page to a folder")->type_name("DIR");
-  c->table = m->table = [&root] {
+  c->table = m->table = [&root = to.root] {
     CommandTable table{TILEVM_VERSION, describe(root), {}};
     for (const CLI::App* app : root.get_subcommands([](const CLI::App*) { return true; })) {
       table.commands.push_back(describe(*app));
@@ -683,18 +693,24 @@ void add_manual_commands(CLI::App& root, Commands& commands) {
   };
 }
 
+/// The commands of a line. Those that describe all others add all.
+void add_commands(const CommandLine& to) {
+  add_beginning_commands(to);
+  add_running_commands(to);
+  add_record_command(to);
+  add_fuzz_command(to);
+  add_measuring_commands(to);
+  add_reading_commands(to);
+  add_other_commands(to);
+  if (to.only.empty()) add_manual_commands(to);
+}
+
 }  // namespace
 
-Commands add_commands(CLI::App& root) {
+Commands add_commands(CLI::App& root, std::string_view named) {
   Commands commands;
-  add_beginning_commands(root, commands);
-  add_running_commands(root, commands);
-  add_record_command(root, commands);
-  add_fuzz_command(root, commands);
-  add_measuring_commands(root, commands);
-  add_reading_commands(root, commands);
-  add_other_commands(root, commands);
-  add_manual_commands(root, commands);
+  if (!named.empty()) add_commands({root, commands, named});
+  if (commands.empty()) add_commands({root, commands, {}});
   return commands;
 }
 

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <functional>
+#include <string_view>
 #include <vector>
 
 #include "vm/cli/io.h"
@@ -19,7 +20,9 @@ struct Command {
 };
 using Commands = std::vector<Command>;
 
-/// Adds every command to the root, in the order of the help page.
-[[nodiscard]] Commands add_commands(CLI::App& root);
+/// Adds the command of a name to the root: the options of all others would take longer than a small
+/// program. Where no command has the name, and where it describes all, adds every command in the
+/// order of the help page.
+[[nodiscard]] Commands add_commands(CLI::App& root, std::string_view named);
 
 }  // namespace tilevm::vm

@@ -144,7 +144,7 @@ Exit run_main(int argc, char** argv, Io& io) {
       ->type_name("WHEN");
   root.require_subcommand(0, 1);
   root.fallthrough();
-  const Commands commands = tilevm::vm::add_commands(root);
+  const Commands commands = tilevm::vm::add_commands(root, argc > 1 ? argv[1] : "");
   // `tilevm help run` is `tilevm run --help`.
   std::vector<const char*> words(argv, argv + argc);
   if (argc > 1 && std::string_view(argv[1]) == "help") {

@@ -233,7 +233,7 @@ TEST_CASE("a vector clock knows what a named barrier orders, and what it does no
 
 TEST_CASE("a byte is told apart in a granule that one access stored or read") {
   using Touch = OrderCheck::Touch;
-  const auto message = [](const OrderCheck::Problem& problem) {
+  const auto message = [](const auto& problem) {
     REQUIRE(problem);
     return problem->message;
   };

@@ -68,6 +68,9 @@ TEST_CASE("the nearest name is found through typing errors, and only then") {
   CHECK_EQ(nearest("Multiply", names), "");
   CHECK_EQ(nearest("", names), "");
   CHECK_EQ(nearest("x", {}), "");
+  CHECK_EQ(nearest("S", {"l", "x"}), "");  // all names of one letter are one change apart
+  CHECK_EQ(nearest("n", {"x", "N"}), "N");
+  CHECK_EQ(nearest("bb", {"b"}), "b");
 }
 
 TEST_CASE("one changed letter of a long name is always a near miss") {

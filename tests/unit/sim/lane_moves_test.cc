@@ -31,6 +31,30 @@ std::uint64_t lane_at(const Bytes& lanes, std::size_t bytes, std::size_t i) {
   return lane;
 }
 
+TEST_CASE("a permutation takes each lane from its source, in runs of any stride or in none") {
+  std::mt19937_64 random(2);
+  std::vector<std::vector<std::int32_t>> all{{}, {5}, {9, 3}};
+  for (const int stride : {-3, 0, 1, 2, 5}) {
+    std::vector<std::int32_t>& sources = all.emplace_back();
+    for (int run = 0; run < 5; ++run) {
+      for (int i = 0; i < 20 + run; ++i) sources.push_back(80 + 7 * run + i * stride);
+    }
+  }
+  for (int i = 0; i < 100; ++i) all.back().push_back(static_cast<std::int32_t>(random() % 256));
+  all.emplace_back(all.back().end() - 100, all.back().end());
+  for (const unsigned bits : {4U, 16U, 32U, 64U}) {
+    const std::size_t bytes = lane_bytes(bits);
+    const Bytes in = random_bytes(256 * bytes, random);
+    for (const std::vector<std::int32_t>& sources : all) {
+      Bytes out(sources.size() * bytes);
+      permute_lanes(bits, in.data(), LanePermutation(sources), out.data());
+      for (std::size_t i = 0; i < sources.size(); ++i) {
+        CHECK(lane_at(out, bytes, i) == lane_at(in, bytes, static_cast<std::size_t>(sources[i])));
+      }
+    }
+  }
+}
+
 TEST_CASE("a transposition moves each lane to its row, and the inverse moves it back") {
   std::mt19937_64 random(1);
   for (const unsigned bits : {4U, 8U, 16U, 32U, 64U}) {
