@@ -317,17 +317,6 @@ std::optional<AccessCounts> count_scalar_load(const isa::Kernel& kernel, const i
 
 }  // namespace
 
-const AccessCounts* MeterCache::find(const Key& key) const {
-  const auto found = counts_.find(key);
-  return found == counts_.end() ? nullptr : &found->second;
-}
-
-const AccessCounts& MeterCache::keep(const Key& key, const AccessCounts& counts) {
-  constexpr std::size_t most = std::size_t{1} << 14;
-  if (counts_.size() >= most) counts_.clear();
-  return counts_[key] = counts;
-}
-
 Meter make_meter(const isa::VerifiedProgram& program, int kernel, const isa::InstStmt& stmt,
                  SharedTables& tables, const RegisterFile& registers, std::size_t id) {
   const std::int64_t threads = program.info(kernel).threads_at(stmt.id);

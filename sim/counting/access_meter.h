@@ -7,35 +7,18 @@
 
 #include <cstddef>
 #include <cstdint>
-#include <functional>
-#include <map>
 #include <string>
 #include <vector>
 
 #include "isa/program/program.h"
 #include "isa/verify/verify.h"
-#include "sim/api/counters.h"
+#include "sim/counting/meter.h"
 #include "sim/counting/warp_access.h"
 #include "sim/state/state.h"
 #include "sim/tiles/register_file.h"
 #include "sim/tiles/shared_tables.h"
 
 namespace tilevm::sim {
-
-/// The counts found so far, of all meters of one host thread. The cache is emptied when it is full.
-class MeterCache {
- public:
-  using Key = std::vector<std::int64_t>;
-  /// The counts of a key, or null; valid until the next keep().
-  [[nodiscard]] const AccessCounts* find(const Key& key) const;
-  const AccessCounts& keep(const Key& key, const AccessCounts& counts);
-
- private:
-  std::map<Key, AccessCounts> counts_;
-};
-
-/// Adds the counts of the execution that is about to run; nothing if it will fault.
-using Meter = std::function<void(const BlockState& state, MeterCache& cache, AccessCounts& counts)>;
 
 /// The meter of a statement; empty if the instruction touches no memory. `id` tells the meters of a
 /// kernel apart. The program must outlive the meter.

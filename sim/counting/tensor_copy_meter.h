@@ -3,7 +3,8 @@
 
 #include <optional>
 
-#include "sim/counting/access_meter.h"
+#include "isa/verify/verify.h"
+#include "sim/counting/meter.h"
 
 namespace tilevm::sim {
 

@@ -387,9 +387,8 @@ TEST_CASE("combinations of different kinds race, and give the same on any number
 }
 
 TEST_CASE("the report of an index outside does not depend on host threads or on the order") {
-  const std::string body =
-      "    p = (b * 37) % 24\n"
-      "    t = LoadGlobal(gx, layout=spatial(16), offset=[p, 0:])\n";
+  const char* const body =
+      "    t = LoadGlobal(gx, layout=spatial(16), offset=[(b * 37) % 24, 0:])\n";
   std::set<std::pair<std::uint64_t, std::int64_t>> found;
   for (const int threads : {1, 2, 8}) {
     const Report report = report_of("64", body, {.threads = threads});
