@@ -21,7 +21,7 @@ using isa::RegisterLayout;
 
 /// Where elements, or whole words of them, go and come from.
 struct Places {
-  int bits = 0;  ///< of what moves at once
+  int bits = 0;  ///< size of an element, or of a word
   std::vector<std::int64_t> to, from;
 };
 
