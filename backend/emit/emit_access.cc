@@ -22,6 +22,12 @@ std::string number_type(const isa::DType& dtype) {
   return fmt::format("tv::{}", to_string(dtype));
 }
 
+/// The function of the machine that combines an element with the one in memory.
+std::string combine_function(isa::ReduceOp op, const isa::DType& dtype) {
+  if (dtype.bits == 16) return fmt::format("add_{}", to_string(dtype));
+  return fmt::format("combine<tv::Combination::{}, {}>", to_string(op), number_type(dtype));
+}
+
 class AccessEmission {
  public:
   AccessEmission(const TileAccess& access, AddressForm address, const isa::InstStmt& stmt,
@@ -65,9 +71,9 @@ class AccessEmission {
     write([] {},
           [&] {
             if (!first.empty()) out().open_plain(fmt::format("if ({})", first));
-            out().line(fmt::format("{}{}combine<tv::Combination::{}, {}>({}, tv::get<{}>({}, {}));",
-                                   guard(), kernel_.writer(), to_string(op), number_type(dtype),
-                                   memory_.address(0), bits(), tile_, local_place()));
+            out().line(fmt::format("{}{}{}({}, tv::get<{}>({}, {}));", guard(), kernel_.writer(),
+                                   combine_function(op, dtype), memory_.address(0), bits(), tile_,
+                                   local_place()));
             if (!first.empty()) out().close();
           });
   }

@@ -177,13 +177,18 @@ std::string KernelEmission::target(VarId var, bool declares, std::string_view ty
 }
 
 void KernelEmission::begin_exchange() {
+  if (info().exchange_halves == 1) {
+    synchronize();
+    return out.line(
+        fmt::format("tv::u8* const at_ = shared_ + {};", info().exchange_offset_of(group_)));
+  }
   out.line("tv::u8* const at_ = shared_ + exchange_;");
   out.line(fmt::format("exchange_ = {} - exchange_;",
                        2 * info().exchange_offset_of(group_) + info().exchange_bytes));
 }
 
 void KernelEmission::begin_exchanges() {
-  if (info().exchange_bytes == 0) return;
+  if (info().exchange_bytes == 0 || info().exchange_halves == 1) return;
   out.plain(fmt::format("tv::u32 exchange_ = {};", info().exchange_offset_of(group_)));
 }
 

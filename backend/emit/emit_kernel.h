@@ -101,7 +101,7 @@ class KernelEmission {
 
   /// Declares `at_`, the half of the memory for exchanges (isa::KernelInfo::exchange_bytes) that
   /// the statement takes: whoever still reads the other half has not passed the statement's
-  /// barrier.
+  /// barrier. Where there is one half, a barrier comes first.
   void begin_exchange();
 
   /// Declares the register tile that a statement makes, unless it exists already.

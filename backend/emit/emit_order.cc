@@ -31,12 +31,29 @@ std::string element(const Inst& inst, KernelEmission& kernel) {
   return fmt::format("{}.data + tv::bytes<{}>({})", view, type.dtype.bits, sum);
 }
 
-/// "FUNCTION(address, value)".
+/// "FUNCTION(address, value)", or with what the element is compared with.
 template <class Inst>
 std::string call(const std::string& function, const Inst& inst, KernelEmission& kernel) {
   const std::string address = element(inst, kernel);
-  return fmt::format("{}({}, static_cast<tv::u32>({}))", function, address,
-                     kernel.scalar(inst.value.value));
+  std::string compare;
+  if constexpr (requires { inst.compare; }) {
+    compare = fmt::format(", static_cast<tv::u32>({})", kernel.scalar(inst.compare.value));
+  }
+  return fmt::format("{}({}, static_cast<tv::u32>({}){})", function, address,
+                     kernel.scalar(inst.value.value), compare);
+}
+
+/// An atomic instruction, whose result is what the element was.
+template <class Inst>
+void emit_update(const std::string& function, const Inst& inst, const isa::InstStmt& stmt,
+                 KernelEmission& kernel) {
+  const isa::VarId result = stmt.results[0];
+  const std::string type = scalar_type(kernel.type<isa::ScalarType>(result).kind);
+  if (stmt.declares) kernel.out.line(fmt::format("{} {};", type, kernel.name(result)));
+  kernel.out.open_plain();
+  const std::string before = call(std::string(kernel.writer(stmt.id)) + function, inst, kernel);
+  kernel.out.line(fmt::format("{} = static_cast<{}>({});", kernel.name(result), type, before));
+  kernel.out.close();
 }
 
 }  // namespace
@@ -57,13 +74,26 @@ void emit_plain(const isa::ReleaseSemaphore& inst, const isa::InstStmt&, KernelE
 
 template <>
 void emit_plain(const isa::AtomicAdd& inst, const isa::InstStmt& stmt, KernelEmission& kernel) {
-  const isa::VarId result = stmt.results[0];
-  const std::string type = scalar_type(kernel.type<isa::ScalarType>(result).kind);
-  if (stmt.declares) kernel.out.line(fmt::format("{} {};", type, kernel.name(result)));
-  kernel.out.open_plain();
-  const std::string sum = call(std::string(kernel.writer(stmt.id)) + "atomic_add", inst, kernel);
-  kernel.out.line(fmt::format("{} = static_cast<{}>({});", kernel.name(result), type, sum));
-  kernel.out.close();
+  emit_update("atomic_add", inst, stmt, kernel);
+}
+
+template <>
+void emit_plain(const isa::AtomicCombine& inst, const isa::InstStmt& stmt, KernelEmission& kernel) {
+  const std::string type = scalar_type(kernel.type<isa::ScalarType>(stmt.results[0]).kind);
+  const std::string combination = fmt::format("tv::Combination::{}", to_string(inst.op));
+  emit_update(fmt::format("atomic_combine<{}, {}>", combination, type), inst, stmt, kernel);
+}
+
+template <>
+void emit_plain(const isa::AtomicExchange& inst, const isa::InstStmt& stmt,
+                KernelEmission& kernel) {
+  emit_update("atomic_exchange", inst, stmt, kernel);
+}
+
+template <>
+void emit_plain(const isa::AtomicCompareExchange& inst, const isa::InstStmt& stmt,
+                KernelEmission& kernel) {
+  emit_update("atomic_compare_exchange", inst, stmt, kernel);
 }
 
 }  // namespace tilevm::backend

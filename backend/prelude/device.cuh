@@ -118,6 +118,17 @@ TV_FN void combine(u8* address, Word code) {
   }
 }
 
+/// Adds the code of an f16 to the element at an address, as one step.
+TV_FN void add_f16(u8* address, u32 code) {
+  asm volatile("red.add.noftz.f16 [%0], %1;" ::"l"(address), "h"(static_cast<u16>(code))
+               : "memory");
+}
+/// Adds the code of a bf16, in the same way; from sm_90 on.
+TV_FN void add_bf16(u8* address, u32 code) {
+  asm volatile("red.add.noftz.bf16 [%0], %1;" ::"l"(address), "h"(static_cast<u16>(code))
+               : "memory");
+}
+
 /// Adds 1 to 64 bits that all blocks share.
 TV_FN void count(u8* address) { atomicAdd(reinterpret_cast<u64*>(address), u64{1}); }
 
@@ -211,6 +222,49 @@ TV_FN u32 atomic_add(u8* address, u32 value) {
                  : "=r"(before)
                  : "l"(address), "r"(value)
                  : "memory");
+  }
+  __syncthreads();
+  return before;
+}
+TV_FN u32 atomic_exchange(u8* address, u32 value) {
+  __shared__ u32 before;
+  __syncthreads();
+  if (threadIdx.x == 0) {
+    asm volatile("atom.exch.acq_rel.gpu.b32 %0, [%1], %2;"
+                 : "=r"(before)
+                 : "l"(address), "r"(value)
+                 : "memory");
+  }
+  __syncthreads();
+  return before;
+}
+TV_FN u32 atomic_compare_exchange(u8* address, u32 value, u32 compare) {
+  __shared__ u32 before;
+  __syncthreads();
+  if (threadIdx.x == 0) {
+    asm volatile("atom.cas.acq_rel.gpu.b32 %0, [%1], %2, %3;"
+                 : "=r"(before)
+                 : "l"(address), "r"(compare), "r"(value)
+                 : "memory");
+  }
+  __syncthreads();
+  return before;
+}
+/// Combines once for the block; T is i32 or u32.
+template <Combination op, class T>
+TV_FN u32 atomic_combine(u8* address, u32 value) {
+  __shared__ u32 before;
+  T* const number = reinterpret_cast<T*>(address);
+  __syncthreads();
+  if (threadIdx.x == 0) {
+    __threadfence();
+    if constexpr (op == Combination::add) before = atomicAdd(number, static_cast<T>(value));
+    if constexpr (op == Combination::max) before = atomicMax(number, static_cast<T>(value));
+    if constexpr (op == Combination::min) before = atomicMin(number, static_cast<T>(value));
+    if constexpr (op == Combination::bit_and) before = atomicAnd(number, static_cast<T>(value));
+    if constexpr (op == Combination::bit_or) before = atomicOr(number, static_cast<T>(value));
+    if constexpr (op == Combination::bit_xor) before = atomicXor(number, static_cast<T>(value));
+    __threadfence();
   }
   __syncthreads();
   return before;

@@ -150,6 +150,18 @@ TV_FN void combine(u8* address, Word code) {
       !__atomic_compare_exchange_n(word, &seen, next, false, __ATOMIC_RELAXED, __ATOMIC_RELAXED));
 }
 
+/// Changes an element of 32 bits, or half of one, to what `next` makes of it; gives what it was.
+template <class Word, class Next>
+TV_FN Word update_atomically(u8* address, Next next) {
+  check<sizeof(Word)>(address, Touch::update);
+  Word* const word = reinterpret_cast<Word*>(address);
+  Word seen = __atomic_load_n(word, __ATOMIC_RELAXED);
+  while (!__atomic_compare_exchange_n(word, &seen, next(seen), false, __ATOMIC_ACQ_REL,
+                                      __ATOMIC_RELAXED)) {
+  }
+  return seen;
+}
+
 template <class T>
 TV_FN T add_atomically(u8* address, T value) {
   check<sizeof(T)>(address, Touch::update);
@@ -227,6 +239,22 @@ TV_FN void release_semaphore(u8* address, u32 value, TV_LINE) {
 }
 TV_FN u32 atomic_add(u8* address, u32 value, TV_LINE) {
   return static_cast<u32>(for_block([&] { return add_atomically(address, value); }, line));
+}
+TV_FN u32 atomic_exchange(u8* address, u32 value, TV_LINE) {
+  return static_cast<u32>(for_block(
+      [&] { return update_atomically<u32>(address, [&](u32) { return value; }); }, line));
+}
+TV_FN u32 atomic_compare_exchange(u8* address, u32 value, u32 compare, TV_LINE) {
+  const auto next = [&](u32 seen) { return seen == compare ? value : seen; };
+  return static_cast<u32>(for_block([&] { return update_atomically<u32>(address, next); }, line));
+}
+template <Combination op, class T>
+TV_FN u32 atomic_combine(u8* address, u32 value, TV_LINE) {
+  const auto next = [&](u32 seen) {
+    if constexpr (op == Combination::add) return seen + value;
+    return static_cast<u32>(combined<op>(static_cast<T>(seen), static_cast<T>(value)));
+  };
+  return static_cast<u32>(for_block([&] { return update_atomically<u32>(address, next); }, line));
 }
 
 // Shared memory. An address as a number is a distance from its begin.
@@ -577,6 +605,17 @@ TV_FN u32 f16x2_of(u32 a, u32 b, Op op) {
   const double low = op(half_value<10>(a & 0xffff), half_value<10>(b & 0xffff));
   return half_from<10>(low) | half_from<10>(op(half_value<10>(a >> 16), half_value<10>(b >> 16)))
                                   << 16;
+}
+TV_FN void add_f16(u8* address, u32 code) {
+  update_atomically<u16>(address, [&](u16 seen) {
+    return static_cast<u16>(half_from<10>(half_value<10>(seen) + half_value<10>(code & 0xffff)));
+  });
+}
+TV_FN void add_bf16(u8* address, u32 code) {
+  update_atomically<u16>(address, [&](u16 seen) {
+    return static_cast<u16>(
+        half_from<7>(add_to_odd(half_value<7>(seen), half_value<7>(code & 0xffff))));
+  });
 }
 TV_FN u32 f16x2_add(u32 a, u32 b) {
   return f16x2_of(a, b, [](double x, double y) { return x + y; });

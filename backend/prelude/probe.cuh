@@ -127,6 +127,14 @@ struct Probe {
     bytes_at<sizeof(Word)>(address, code);
     tv::combine<op, T>(address, code);
   }
+  TV_FN void add_f16(u8* address, u32 code) {
+    part(address, 2, code);
+    tv::add_f16(address, code);
+  }
+  TV_FN void add_bf16(u8* address, u32 code) {
+    part(address, 2, code);
+    tv::add_bf16(address, code);
+  }
   template <int n, class... Policy>
   TV_FN void store_bytes(u8* at, const u32* words, int byte, Policy... policy) {
     if constexpr (n >= 4) {
@@ -179,6 +187,19 @@ struct Probe {
   TV_FN u32 atomic_add(u8* address, u32 value) {
     if (thread() == 0) word(address, ~0u, value);
     return tv::atomic_add(address, value);
+  }
+  template <Combination op, class T>
+  TV_FN u32 atomic_combine(u8* address, u32 value) {
+    if (thread() == 0) word(address, ~0u, value);
+    return tv::atomic_combine<op, T>(address, value);
+  }
+  TV_FN u32 atomic_exchange(u8* address, u32 value) {
+    if (thread() == 0) word(address, ~0u, value);
+    return tv::atomic_exchange(address, value);
+  }
+  TV_FN u32 atomic_compare_exchange(u8* address, u32 value, u32 compare) {
+    if (thread() == 0) word(address, ~0u, value);
+    return tv::atomic_compare_exchange(address, value, compare);
   }
 
  private:

@@ -147,7 +147,7 @@ void place_shared_tensors(const Kernel& kernel, KernelInfo& info) {
   }
 }
 
-void place_exchanges(const Kernel& kernel, KernelInfo& info) {
+void place_exchanges(const Kernel& kernel, std::int64_t limit, KernelInfo& info) {
   constexpr std::int64_t widest_access = 16;
   for_each_statement(kernel.body, [&](const Stmt& stmt) {
     const auto* inst = std::get_if<InstStmt>(&stmt.node);
@@ -156,8 +156,13 @@ void place_exchanges(const Kernel& kernel, KernelInfo& info) {
   });
   info.exchange_bytes = (info.exchange_bytes + widest_access - 1) / widest_access * widest_access;
   info.exchange_offset = info.shared_footprint;
-  info.shared_footprint +=
-      rounded_up(2 * info.exchange_bytes * static_cast<std::int64_t>(info.groups.size()));
+  const auto room = [&](std::int64_t halves) {
+    return rounded_up(halves * info.exchange_bytes * static_cast<std::int64_t>(info.groups.size()));
+  };
+  if (info.exchange_offset + room(2) > limit && info.exchange_offset + room(1) <= limit) {
+    info.exchange_halves = 1;
+  }
+  info.shared_footprint += room(info.exchange_halves);
 }
 
 }  // namespace tilevm::isa

@@ -21,7 +21,7 @@ namespace tilevm::isa {
 void place_shared_tensors(const Kernel& kernel, KernelInfo& info);
 
 /// Adds room behind all tensors for the largest exchange of a kernel that passed its type rules,
-/// twice (KernelInfo::exchange_bytes).
-void place_exchanges(const Kernel& kernel, KernelInfo& info);
+/// twice (KernelInfo::exchange_bytes), or once where only that keeps to the `limit` of a block.
+void place_exchanges(const Kernel& kernel, std::int64_t limit, KernelInfo& info);
 
 }  // namespace tilevm::isa

@@ -24,13 +24,16 @@ std::optional<DotPlan> plan_product(const ProductTypes& types, const Target& tar
 
 AsyncOperands async_operands(const DotAsync& inst,
                              const std::function<const Type&(VarId)>& type_of) {
-  const auto part = [&](const SharedOperand& operand, const std::optional<OffsetList>& offset) {
-    return SharedPart{std::get<SharedType>(type_of(operand.var)), offset};
+  const auto part = [&](const SharedOperand& operand, const std::optional<OffsetList>& offset,
+                        const std::optional<ScalarOperand>& transpose) {
+    const bool transposed = transpose && transpose->value.constant_value()->as_bool();
+    return SharedPart{std::get<SharedType>(type_of(operand.var)), offset, transposed};
   };
-  AsyncOperands operands{
-      {}, part(inst.b, inst.b_offset), std::get<RegisterType>(type_of(inst.c.var))};
+  AsyncOperands operands{{},
+                         part(inst.b, inst.b_offset, inst.transpose_b),
+                         std::get<RegisterType>(type_of(inst.c.var))};
   if (const auto* shared = std::get_if<SharedOperand>(&inst.a.value)) {
-    operands.a = part(*shared, inst.a_offset);
+    operands.a = part(*shared, inst.a_offset, inst.transpose_a);
   } else {
     const auto* tile = std::get_if<RegisterOperand>(&inst.a.value);
     TILEVM_CHECK(tile != nullptr, "the left matrix of a product in global memory");

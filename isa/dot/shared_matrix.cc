@@ -184,7 +184,7 @@ std::optional<MatrixDims> matrix_dims(const SharedPart& part) {
   const auto rank = static_cast<std::size_t>(part.type.layout.rank());
   if (!part.offset) {
     if (rank < 2) return std::nullopt;
-    return MatrixDims{rank - 2, rank - 1};
+    return part.transposed ? MatrixDims{rank - 1, rank - 2} : MatrixDims{rank - 2, rank - 1};
   }
   std::vector<std::size_t> dims;
   for (std::size_t d = 0; d < part.offset->entries.size(); ++d) {
@@ -194,7 +194,7 @@ std::optional<MatrixDims> matrix_dims(const SharedPart& part) {
     dims.push_back(d);
   }
   if (dims.size() != 2) return std::nullopt;
-  return MatrixDims{dims[0], dims[1]};
+  return part.transposed ? MatrixDims{dims[1], dims[0]} : MatrixDims{dims[0], dims[1]};
 }
 
 std::optional<Shape> matrix_shape(const SharedPart& part) {

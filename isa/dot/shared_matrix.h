@@ -28,10 +28,11 @@ namespace tilevm::isa {
 struct SharedPart {
   SharedType type;
   std::optional<OffsetList> offset;
+  bool transposed = false;  ///< the part's second dimension is the first of the matrix
 };
 
-/// The dimensions of the tensor along which the matrix has its two dimensions; nothing if the part
-/// has not two, or begins anywhere but at 0 along them.
+/// The dimensions of the tensor along which the matrix has its two dimensions, in the order of the
+/// matrix; nothing if the part has not two, or begins anywhere but at 0 along them.
 struct MatrixDims {
   std::size_t first = 0, second = 0;
 };

@@ -18,6 +18,8 @@ struct DotAsync {
   std::optional<ScalarOperand> accumulate;
   std::optional<ScalarOperand> negate_a;
   std::optional<ScalarOperand> negate_b;
+  std::optional<ScalarOperand> transpose_a;
+  std::optional<ScalarOperand> transpose_b;
 
   static constexpr auto schema = define<DotAsync>(
       {.mnemonic = "DotAsync",
@@ -29,7 +31,11 @@ struct DotAsync {
            "a is [m, k], in registers or in shared memory; b is [k, n], in shared memory; c and d "
            "are [m, n], in the registers of groups of four warps. It becomes `wgmma`, which sm_90a "
            "has: on f16, bf16, tf32, floats of 8 bits in any mix, i8 and u8 in any mix. Operands "
-           "in shared memory have layouts that a matrix descriptor can name. d is in flight until "
+           "in shared memory have layouts that a matrix descriptor can name; with `transpose_b` "
+           "the "
+           "tensor holds b as [n, k], as a copy by a tensor map of an [n, k] view fills it. d is "
+           "in "
+           "flight until "
            "a DotAsyncWaitGroup retires the group of the product: to read or write it before, to "
            "write registers of a, or to write operands in shared memory is a fault. A further "
            "DotAsync may add to the same d before. What instructions stored to shared memory needs "
@@ -53,7 +59,11 @@ struct DotAsync {
            "a bool: whether c is added; if not, +0 is added in place of c; true if left out"),
       slot("negate_a", &DotAsync::negate_a,
            "a constant: whether the elements of a, which are floats, are negated"),
-      slot("negate_b", &DotAsync::negate_b, "whether those of b are, in the same way"));
+      slot("negate_b", &DotAsync::negate_b, "whether those of b are, in the same way"),
+      slot("transpose_a", &DotAsync::transpose_a,
+           "a constant: whether the shared tensor holds a as [k, m]; false if left out"),
+      slot("transpose_b", &DotAsync::transpose_b,
+           "a constant: whether the shared tensor holds b as [n, k]; false if left out"));
   friend bool operator==(const DotAsync&, const DotAsync&) = default;
 };
 

@@ -92,6 +92,75 @@ struct AtomicAdd {
   friend bool operator==(const AtomicAdd&, const AtomicAdd&) = default;
 };
 
+struct AtomicCombine {
+  GlobalOperand view;
+  ReduceOp op;
+  ScalarOperand value;
+  std::optional<OffsetList> offset;
+
+  static constexpr auto schema = define<AtomicCombine>(
+      {.mnemonic = "AtomicCombine",
+       .category = Category::control,
+       .sync = Sync::block | Sync::acquire | Sync::release,
+       .result = ResultKind::scalar,
+       .summary = "Combines an element of global memory with a scalar, once for the block, and "
+                  "gives what was there before.",
+       .detail = "`op` is `add`, `max`, `min`, `bit_and`, `bit_or` or `bit_xor`; with `add` it is "
+                 "`AtomicAdd`, whose other rules hold."},
+      slot("view", &AtomicCombine::view, "the view that holds the element", Access::update,
+           Proxy::generic),
+      slot("op", &AtomicCombine::op, "how the element and the value are combined"),
+      slot("value", &AtomicCombine::value, "what the element is combined with"),
+      slot("offset", &AtomicCombine::offset, "the element's index; zero if left out"));
+  friend bool operator==(const AtomicCombine&, const AtomicCombine&) = default;
+};
+
+struct AtomicExchange {
+  GlobalOperand view;
+  ScalarOperand value;
+  std::optional<OffsetList> offset;
+
+  static constexpr auto schema = define<AtomicExchange>(
+      {.mnemonic = "AtomicExchange",
+       .category = Category::control,
+       .sync = Sync::block | Sync::acquire | Sync::release,
+       .result = ResultKind::scalar,
+       .summary = "Stores a scalar to an element of global memory, once for the block, and gives "
+                  "what was there before.",
+       .detail = "The rules of `AtomicAdd` hold. It gives back a lock that `AtomicCompareExchange` "
+                 "took: blocks that take the lock later see what this block did before."},
+      slot("view", &AtomicExchange::view, "the view that holds the element", Access::update,
+           Proxy::generic),
+      slot("value", &AtomicExchange::value, "the element's new value"),
+      slot("offset", &AtomicExchange::offset, "the element's index; zero if left out"));
+  friend bool operator==(const AtomicExchange&, const AtomicExchange&) = default;
+};
+
+struct AtomicCompareExchange {
+  GlobalOperand view;
+  ScalarOperand compare;
+  ScalarOperand value;
+  std::optional<OffsetList> offset;
+
+  static constexpr auto schema = define<AtomicCompareExchange>(
+      {.mnemonic = "AtomicCompareExchange",
+       .category = Category::control,
+       .sync = Sync::block | Sync::acquire | Sync::release,
+       .result = ResultKind::scalar,
+       .summary = "Stores a scalar to an element of global memory if the element has a value, once "
+                  "for the block, and gives what was there before.",
+       .detail =
+           "The rules of `AtomicAdd` hold, also where the element has another value and is left "
+           "alone. A loop until `AtomicCompareExchange(locks, 0, 1)` finds 0 takes a lock, which a "
+           "block gives back by `AtomicExchange(locks, 0)`."},
+      slot("view", &AtomicCompareExchange::view, "the view that holds the element", Access::update,
+           Proxy::generic),
+      slot("compare", &AtomicCompareExchange::compare, "the value that the element must have"),
+      slot("value", &AtomicCompareExchange::value, "the element's new value"),
+      slot("offset", &AtomicCompareExchange::offset, "the element's index; zero if left out"));
+  friend bool operator==(const AtomicCompareExchange&, const AtomicCompareExchange&) = default;
+};
+
 struct Exit {
   static constexpr auto schema =
       define<Exit>({.mnemonic = "Exit",
@@ -104,6 +173,7 @@ struct Exit {
 
 /// Its instructions, in the order of the reference.
 using ControlInstructions =
-    InstructionList<Synchronize, LockSemaphore, ReleaseSemaphore, AtomicAdd, Exit>;
+    InstructionList<Synchronize, LockSemaphore, ReleaseSemaphore, AtomicAdd, AtomicCombine,
+                    AtomicExchange, AtomicCompareExchange, Exit>;
 
 }  // namespace tilevm::isa

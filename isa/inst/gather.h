@@ -65,7 +65,8 @@ struct Scatter {
            "is combined with the one in memory as one step, whoever else combines there: any "
            "number "
            "of elements may have one place. Elements are `i32`, `u32`, `i64`, `u64`, or with `add` "
-           "`f32` and `f64`, whose sums depend on an order that nothing defines "
+           "`f16`, `f32`, `f64` and, from sm_90 on, `bf16`, whose sums depend on an order that "
+           "nothing defines and are rounded at each step "
            "(docs/reference/tiles.md, Gather, Scatter)."},
       slot("src", &Scatter::src, "the tile to store"),
       slot("dst", &Scatter::dst, "a view of global memory or a shared tensor", Access::write,

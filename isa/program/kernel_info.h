@@ -87,9 +87,11 @@ struct KernelInfo {
   /// values between threads use in turn (isa/program/exchange.h): what one half holds is read
   /// before the barrier of the next exchange, so the half may then be written again.
   std::int64_t exchange_offset = 0, exchange_bytes = 0;
-  /// Each group of warps has two halves of its own, behind those of the block.
+  /// 1 where a second half does not fit: each exchange then begins with a barrier of its own.
+  std::int32_t exchange_halves = 2;
+  /// Each group of warps has halves of its own, behind those of the block.
   [[nodiscard]] std::int64_t exchange_offset_of(std::int32_t group) const {
-    return exchange_offset + std::int64_t{group} * 2 * exchange_bytes;
+    return exchange_offset + std::int64_t{group} * exchange_halves * exchange_bytes;
   }
   /// Barriers and waits after which shared memory is reused by another tensor.
   StmtSet reuse_barriers;

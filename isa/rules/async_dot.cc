@@ -38,9 +38,10 @@ bool check_left(const DotAsync& inst, const RuleContext& context) {
         "copy it to a shared tensor by `CopyAsync`, or load it by `LoadGlobal`");
     return false;
   }
-  if (!inst.a_offset) return true;
-  context.error(Code::missing_operand, offset,
-                "`a_offset` says where a is in shared memory; here a is in registers");
+  if (!inst.a_offset && !inst.transpose_a) return true;
+  context.error(Code::missing_operand, inst.a_offset ? offset : position_of(&DotAsync::transpose_a),
+                fmt::format("`{}` says how a lies in shared memory; here a is in registers",
+                            inst.a_offset ? "a_offset" : "transpose_a"));
   return false;
 }
 
@@ -76,6 +77,12 @@ bool check_flags(const DotAsync& inst, const AsyncOperands& operands, const Rule
 
 template <>
 RuleResult result_types(const DotAsync& inst, const RuleContext& context) {
+  if (!constant_flag(inst.transpose_a, "transpose_a", position_of(&DotAsync::transpose_a),
+                     context) ||
+      !constant_flag(inst.transpose_b, "transpose_b", position_of(&DotAsync::transpose_b),
+                     context)) {
+    return std::nullopt;
+  }
   if (!check_left(inst, context) ||
       !check_part(inst.b, inst.b_offset, position_of(&DotAsync::b_offset), context)) {
     return std::nullopt;

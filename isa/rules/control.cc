@@ -29,18 +29,31 @@ std::optional<ScalarKind> check_semaphore(const Inst& inst, const RuleContext& c
                               Inst::schema.description.mnemonic));
     return std::nullopt;
   }
-  if (!fits(inst.value.value, *kind)) {
-    add_note(context.error(Code::scalar_type, position_of(&Inst::value),
+  const auto check_value = [&](const ScalarOperand& value, std::size_t slot) {
+    if (fits(value.value, *kind)) return true;
+    add_note(context.error(Code::scalar_type, slot,
                            fmt::format("the value is {}, but {} is a view of {}",
-                                       to_string(inst.value.value.kind()),
-                                       context.name(inst.view.var), to_string(view.dtype))),
+                                       to_string(value.value.kind()), context.name(inst.view.var),
+                                       to_string(view.dtype))),
              fmt::format("convert it: `{}(..)`", to_string(*kind)));
-    return std::nullopt;
+    return false;
+  };
+  if (!check_value(inst.value, position_of(&Inst::value))) return std::nullopt;
+  if constexpr (requires { inst.compare; }) {
+    if (!check_value(inst.compare, position_of(&Inst::compare))) return std::nullopt;
   }
   if (!check_offset(inst.offset, view.rank(), 0, position_of(&Inst::offset), context)) {
     return std::nullopt;
   }
   return kind;
+}
+
+/// The result of an atomic instruction: what the element was before.
+template <class Inst>
+RuleResult element_before(const Inst& inst, const RuleContext& context) {
+  const auto kind = check_semaphore(inst, context);
+  if (!kind) return std::nullopt;
+  return std::vector<Type>{ScalarType{*kind}};
 }
 
 }  // namespace
@@ -71,9 +84,29 @@ RuleResult result_types(const ReleaseSemaphore& inst, const RuleContext& context
 
 template <>
 RuleResult result_types(const AtomicAdd& inst, const RuleContext& context) {
-  const auto kind = check_semaphore(inst, context);
-  if (!kind) return std::nullopt;
-  return std::vector<Type>{ScalarType{*kind}};
+  return element_before(inst, context);
+}
+
+template <>
+RuleResult result_types(const AtomicCombine& inst, const RuleContext& context) {
+  if (gives_index(inst.op) || inst.op == ReduceOp::mul) {
+    add_note(
+        context.error(Code::not_supported, position_of(&AtomicCombine::op),
+                      fmt::format("`AtomicCombine` combines nothing by `{}`", to_string(inst.op))),
+        "it has `add`, `max`, `min`, `bit_and`, `bit_or` and `bit_xor`");
+    return std::nullopt;
+  }
+  return element_before(inst, context);
+}
+
+template <>
+RuleResult result_types(const AtomicExchange& inst, const RuleContext& context) {
+  return element_before(inst, context);
+}
+
+template <>
+RuleResult result_types(const AtomicCompareExchange& inst, const RuleContext& context) {
+  return element_before(inst, context);
 }
 
 template <>

@@ -83,8 +83,9 @@ bool check_indexed(const RegisterOperand& index, const DimList& dim,
 }
 
 /// Whether a GPU combines elements of a type with those in memory as one step.
-bool combines_in_memory(ReduceOp op, const DType& type) {
-  if (type == f32 || type == f64) return op == ReduceOp::add;
+bool combines_in_memory(ReduceOp op, const DType& type, const Target& target) {
+  if (type == bf16 && target.sm < 90) return false;
+  if (type == f16 || type == bf16 || type == f32 || type == f64) return op == ReduceOp::add;
   return type.is_integer() && type.bits >= 32;
 }
 
@@ -97,13 +98,14 @@ bool check_combination(ReduceOp op, RegisterOperand src, const RuleContext& cont
     return false;
   }
   const DType& type = context.type(src).dtype;
-  if (combines_in_memory(op, type)) return true;
+  if (combines_in_memory(op, type, context.target())) return true;
   const bool bits = is_bit_by_bit(combination(op));
   auto& diagnostic = context.error(
       Code::type_mismatch, position_of(&Scatter::src),
       fmt::format("{} is {}; elements in memory are combined by `{}` as {}", context.name(src.var),
                   to_string(type), to_string(op),
-                  op == ReduceOp::add ? "i32, u32, i64, u64, f32 or f64" : "i32, u32, i64 or u64"));
+                  op == ReduceOp::add ? "i32, u32, i64, u64, f16, f32, f64 or, from sm_90 on, bf16"
+                                      : "i32, u32, i64 or u64"));
   if (type.is_float() && !bits && op != ReduceOp::add) {
     add_note(diagnostic,
              "the order of floats of one sign is that of their bits: `View(x, dtype=i32)` of f32 "

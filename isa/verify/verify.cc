@@ -303,7 +303,7 @@ class KernelVerifier {
     if (info_.shared.size() > max_shared_tensors) return;
     const std::int64_t limit = max_shared_bytes(target_);
     place_shared_tensors(kernel_, info_);
-    if (types_hold_) place_exchanges(kernel_, info_);
+    if (types_hold_) place_exchanges(kernel_, limit, info_);
     if (info_.shared_footprint <= limit) return;
     if (info_.exchange_bytes > 0) return report_exchanges(limit);
     const auto outside = std::find_if(

@@ -20,6 +20,7 @@ inline constexpr unsigned semaphore_bits = 32;
 struct SemaphoreAccess {
   GlobalAccess element;  ///< a tile without dimensions
   ScalarCode value;
+  std::optional<ScalarCode> compare;  ///< the value without which an exchange stores nothing
   isa::Sync sync = isa::Sync::none;
 };
 
@@ -49,7 +50,8 @@ class TurnLog {
     return first == index ? std::nullopt : std::optional(first);
   }
 
-  /// Records the value that an AtomicAdd returned to a block in a turn. A replay returns it again.
+  /// Records the value that an atomic instruction returned to a block in a turn. A replay returns
+  /// it again.
   void gave(std::uint64_t block, std::uint32_t turn, std::uint64_t scalar) {
     given_[{block, turn}] = scalar;
   }

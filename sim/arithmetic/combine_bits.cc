@@ -21,6 +21,7 @@ void combine_word(std::uint8_t* at, const isa::DType& type, isa::BinaryOp op, st
 void combine_bits(std::uint8_t* memory, std::uint64_t bit, const isa::DType& type, isa::ReduceOp op,
                   std::uint64_t code) {
   const isa::BinaryOp operation = isa::combination(op);
+  if (type.bits == 16) return combine_word<std::uint16_t>(memory + bit / 8, type, operation, code);
   if (type.bits == 32) return combine_word<std::uint32_t>(memory + bit / 8, type, operation, code);
   combine_word<std::uint64_t>(memory + bit / 8, type, operation, code);
 }

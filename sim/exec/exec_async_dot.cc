@@ -20,20 +20,24 @@ bool flag_of(const std::optional<isa::ScalarOperand>& flag) {
   return flag && flag->value.constant_value()->as_bool();
 }
 
-/// An operand in shared memory: the access, and the tile that one thread holds, in row-major order.
+/// An operand in shared memory: the access, and the tile that one thread holds. The access goes
+/// through the tensor's dimensions in row-major order, which is column-major in the matrix if it is
+/// transposed.
 struct SharedMatrixTile {
   SharedAccess access;
   isa::RegisterType type;
 };
 
 SharedMatrixTile shared_tile(isa::VarId var, const std::optional<isa::OffsetList>& offset,
-                             const Preparation& preparation) {
+                             bool transposed, const Preparation& preparation) {
   const isa::SharedType& tensor = preparation.shared_type(var);
-  const isa::Shape shape = *isa::matrix_shape({tensor, offset});
-  const isa::RegisterType type{tensor.dtype, *isa::local(shape)};
+  const isa::Shape shape = *isa::matrix_shape({tensor, offset, transposed});
+  const isa::Shape stored = transposed ? isa::Shape{shape[1], shape[0]} : shape;
+  const isa::RegisterType type{tensor.dtype,
+                               transposed ? *isa::column_local(shape) : *isa::local(shape)};
   const Tile tile = make_tile(type, 0);
   SharedMatrixTile result{
-      make_shared_access(var, shape, offset, tile, preparation.tables.parts(shape), preparation),
+      make_shared_access(var, stored, offset, tile, preparation.tables.parts(stored), preparation),
       type};
   result.access.by_warps = true;
   return result;
@@ -96,21 +100,21 @@ class UndefinedProduct {
     const SharedMemory& shared = context.state.shared;
     if (!may_be_undefined(access, shared)) return;
     const ResolvedAccess resolved = resolve_at(access, at, context);
-    const auto columns =
-        static_cast<std::size_t>(access.parts->locals) / static_cast<std::size_t>(rows_of(access));
+    const isa::RegisterLayout& layout = layout_of(access);
     for (std::size_t i = 0; i < access.tile.locals; ++i) {
       const std::uint64_t bit = resolved.bit_of(0, i);
       if (isa::get_bits(shared.undefined.data(), bit, access.tile.bits) == 0) continue;
       const bool is_neutral =
           follows_padding_ && isa::get_bits(shared.bytes.data(), bit, access.tile.bits) == 0;
       if (is_neutral) continue;
-      lines.add(i / columns, i % columns);
+      const isa::Index element = layout.element(0, static_cast<std::int64_t>(i));
+      lines.add(static_cast<std::size_t>(element[0]), static_cast<std::size_t>(element[1]));
       origin = follows_padding_ ? context.state.padding[access.tensor_number]
                                 : Origin{access.mnemonic, access.span};
     }
   }
-  std::int64_t rows_of(const SharedAccess& access) const {
-    return &access == &plan_.b ? tiles_.b_type.shape()[0] : tiles_.a_type.shape()[0];
+  [[nodiscard]] const isa::RegisterLayout& layout_of(const SharedAccess& access) const {
+    return &access == &plan_.b ? tiles_.b_type.layout : tiles_.a_type.layout;
   }
 
   void mark_registers(UndefinedLines& rows, Context& context) const {
@@ -166,7 +170,8 @@ std::shared_ptr<const AsyncDot> make_async_dot(const isa::DotAsync& inst,
   plan.span = preparation.span;
   plan.shape = preparation.info.dot_plan(preparation.stmt).shape;
   if (const auto* shared = std::get_if<isa::SharedOperand>(&inst.a.value)) {
-    SharedMatrixTile tile = shared_tile(shared->var, inst.a_offset, preparation);
+    SharedMatrixTile tile =
+        shared_tile(shared->var, inst.a_offset, flag_of(inst.transpose_a), preparation);
     tiles.a_type = std::move(tile.type);
     tiles.a = tile.access.tile;
     plan.a_shared = std::move(tile.access);
@@ -176,7 +181,8 @@ std::shared_ptr<const AsyncDot> make_async_dot(const isa::DotAsync& inst,
     tiles.a = preparation.tile(a);
     plan.a_name = preparation.name(a);
   }
-  SharedMatrixTile b = shared_tile(inst.b.var, inst.b_offset, preparation);
+  SharedMatrixTile b =
+      shared_tile(inst.b.var, inst.b_offset, flag_of(inst.transpose_b), preparation);
   tiles.b_type = std::move(b.type);
   tiles.b = b.access.tile;
   plan.b = std::move(b.access);
@@ -201,10 +207,24 @@ std::shared_ptr<const AsyncDot> make_async_dot(const isa::DotAsync& inst,
   return dot;
 }
 
-/// Values of an operand in shared memory, negated or not.
-void read_values(const ResolvedAccess& operand, bool negate, ShadowPairs& values,
-                 Context& context) {
+/// The values of a matrix in row-major order, from those in the order of its layout.
+void reorder(const isa::RegisterLayout& layout, std::vector<double>& values) {
+  const std::vector<double> stored = values;
+  const auto columns = static_cast<std::size_t>(layout.shape()[1]);
+  for (std::size_t i = 0; i < stored.size(); ++i) {
+    const isa::Index at = layout.element(0, static_cast<std::int64_t>(i));
+    values[static_cast<std::size_t>(at[0]) * columns + static_cast<std::size_t>(at[1])] = stored[i];
+  }
+}
+
+/// Values of an operand in shared memory in row-major order, negated or not.
+void read_values(const ResolvedAccess& operand, const isa::RegisterLayout& layout, bool transposed,
+                 bool negate, ShadowPairs& values, Context& context) {
   read_shadow(operand, values, context);
+  if (transposed) {
+    reorder(layout, values.own);
+    reorder(layout, values.shadow);
+  }
   if (!negate) return;
   for (double& value : values.own) value = -value;
   for (double& value : values.shadow) value = -value;
@@ -256,8 +276,9 @@ ShadowFlow shadow_flow(const isa::DotAsync& inst, const Preparation& preparation
   }
   return multiplied_from_shared(
       [dot = std::move(dot), left = std::move(left), added = ShadowTile(inst.c.var, preparation),
-       negate_a = flag_of(inst.negate_a),
-       negate_b = flag_of(inst.negate_b)](Context& context) -> isa::Shape {
+       negate_a = flag_of(inst.negate_a), negate_b = flag_of(inst.negate_b),
+       transpose_a = flag_of(inst.transpose_a),
+       transpose_b = flag_of(inst.transpose_b)](Context& context) -> isa::Shape {
         const ProductPlan& plan = dot->plan;
         Scratch& scratch = context.scratch;
         ResolvedAccess operand;
@@ -266,10 +287,12 @@ ShadowFlow shadow_flow(const isa::DotAsync& inst, const Preparation& preparation
           for (double& value : scratch.shadow_a.own) value = negate_a ? -value : value;
           for (double& value : scratch.shadow_a.shadow) value = negate_a ? -value : value;
         } else if (resolve(*plan.a_shared, context, operand)) {
-          read_values(operand, negate_a, scratch.shadow_a, context);
+          read_values(operand, dot->tiles.a_type.layout, transpose_a, negate_a, scratch.shadow_a,
+                      context);
         }
         if (resolve(plan.b, context, operand)) {
-          read_values(operand, negate_b, scratch.shadow_b, context);
+          read_values(operand, dot->tiles.b_type.layout, transpose_b, negate_b, scratch.shadow_b,
+                      context);
         }
         added.read(context.state, scratch.shadow);
         std::uint64_t accumulate = 1;

@@ -8,6 +8,7 @@
 #include <utility>
 
 #include "isa/inst/control.h"
+#include "isa/type/arith.h"
 #include "isa/type/bits.h"
 #include "sim/access/semaphore.h"
 #include "sim/checks/block_races.h"
@@ -26,7 +27,7 @@ struct Turn {
   const SemaphoreAccess& access;
   MemoryAddress address{};
   Coordinates index{};
-  std::uint32_t value = 0;
+  std::uint32_t value = 0, compare = 0;
 };
 
 template <class Inst>
@@ -37,12 +38,16 @@ std::shared_ptr<const SemaphoreAccess> make_access(const Inst& inst,
   tile.threads = tile.locals = 1;
   tile.bits = semaphore_bits;
   tile.thread_bytes = semaphore_bits / 8;
-  const isa::Expr value =
-      isa::Expr::convert(inst.value.value, *isa::semaphore_kind(type), inst.value.value.span());
+  const auto code_of = [&](const isa::ScalarOperand& operand) {
+    return ScalarCode(
+        isa::Expr::convert(operand.value, *isa::semaphore_kind(type), operand.value.span()));
+  };
+  std::optional<ScalarCode> compare;
+  if constexpr (requires { inst.compare; }) compare = code_of(inst.compare);
   return std::make_shared<const SemaphoreAccess>(
       SemaphoreAccess{make_global_access(inst.view.var, {}, inst.offset, tile,
                                          preparation.tables.parts(isa::Shape{}), preparation),
-                      ScalarCode(value), Inst::schema.description.sync});
+                      code_of(inst.value), std::move(compare), Inst::schema.description.sync});
 }
 
 bool find_turn(Context& context, Turn& turn) {
@@ -52,6 +57,10 @@ bool find_turn(Context& context, Turn& turn) {
   std::uint64_t value = 0;
   if (!context.evaluate(turn.access.value, value)) return false;
   turn.value = static_cast<std::uint32_t>(value);
+  if (turn.access.compare) {
+    if (!context.evaluate(*turn.access.compare, value)) return false;
+    turn.compare = static_cast<std::uint32_t>(value);
+  }
   return true;
 }
 
@@ -139,6 +148,35 @@ bool replay(const Turn& turn, GlobalUse use, Context& context) {
          begin_segment(context);
 }
 
+/// An atomic instruction, which gives what the element was; `after` says what it becomes, nothing
+/// if the element is left alone. Without a store nothing is released.
+template <class Inst, class After>
+Action update_element(const Inst& inst, const Preparation& preparation, After after) {
+  return [access = make_access(inst, preparation), after,
+          result = static_cast<std::size_t>(preparation.result().index)](Context& context) {
+    Turn turn{*access};
+    if (!find_turn(context, turn)) return false;
+    const BlockState& state = context.state;
+    std::uint64_t& scalar = context.state.scalars[result];
+    if (context.settings.observers.replay != nullptr) {
+      scalar = context.settings.turns->given(state.order, state.turns);
+      return replay(turn, GlobalUse::release, context);
+    }
+    if (!is_defined(turn, context) || !is_alone(turn, context)) return false;
+    const std::uint32_t before = load_semaphore(turn.address, context.memory);
+    scalar = access->value.kind() == isa::ScalarKind::i32
+                 ? static_cast<std::uint64_t>(std::int64_t{static_cast<std::int32_t>(before)})
+                 : before;
+    if (context.settings.observers.happens_before != nullptr) {
+      context.settings.turns->gave(state.order, state.turns, scalar);
+    }
+    const std::optional<std::uint32_t> stored = after(turn, before);
+    if (!stored) return pass(turn, before, before, context);
+    store(turn, *stored, context);
+    return pass(turn, before, *stored, context);
+  };
+}
+
 }  // namespace
 
 template <>
@@ -182,27 +220,32 @@ Action prepare(const isa::ReleaseSemaphore& inst, const Preparation& preparation
 
 template <>
 Action prepare(const isa::AtomicAdd& inst, const Preparation& preparation) {
-  return [access = make_access(inst, preparation),
-          result = static_cast<std::size_t>(preparation.result().index)](Context& context) {
-    Turn turn{*access};
-    if (!find_turn(context, turn)) return false;
-    const BlockState& state = context.state;
-    std::uint64_t& scalar = context.state.scalars[result];
-    if (context.settings.observers.replay != nullptr) {
-      scalar = context.settings.turns->given(state.order, state.turns);
-      return replay(turn, GlobalUse::release, context);
-    }
-    if (!is_defined(turn, context) || !is_alone(turn, context)) return false;
-    const std::uint32_t before = load_semaphore(turn.address, context.memory);
-    scalar = access->value.kind() == isa::ScalarKind::i32
-                 ? static_cast<std::uint64_t>(std::int64_t{static_cast<std::int32_t>(before)})
-                 : before;
-    if (context.settings.observers.happens_before != nullptr) {
-      context.settings.turns->gave(state.order, state.turns, scalar);
-    }
-    store(turn, before + turn.value, context);
-    return pass(turn, before, before + turn.value, context);
-  };
+  return update_element(inst, preparation, [](const Turn& turn, std::uint32_t before) {
+    return std::optional(before + turn.value);
+  });
+}
+
+template <>
+Action prepare(const isa::AtomicCombine& inst, const Preparation& preparation) {
+  const isa::DType type = preparation.global_type(inst.view.var).dtype;
+  return update_element(
+      inst, preparation,
+      [type, op = isa::combination(inst.op)](const Turn& turn, std::uint32_t before) {
+        return std::optional(static_cast<std::uint32_t>(isa::apply(op, type, before, turn.value)));
+      });
+}
+
+template <>
+Action prepare(const isa::AtomicExchange& inst, const Preparation& preparation) {
+  return update_element(inst, preparation,
+                        [](const Turn& turn, std::uint32_t) { return std::optional(turn.value); });
+}
+
+template <>
+Action prepare(const isa::AtomicCompareExchange& inst, const Preparation& preparation) {
+  return update_element(inst, preparation, [](const Turn& turn, std::uint32_t before) {
+    return before == turn.compare ? std::optional(turn.value) : std::nullopt;
+  });
 }
 
 /// No record has this number, so the block has ended.

@@ -107,12 +107,15 @@ std::optional<BlockFault> BlockScheduler::run_singly(const TurnOrder& order) {
 /// The block that runs next: one that does not wait, or whose value is there. Null if there is
 /// none.
 BlockScheduler::Resident* BlockScheduler::choose(const TurnOrder& order, std::uint64_t step) {
+  // A block that tries again and again to take a lock lets others go on.
+  constexpr std::uint64_t patience = 64, most_ranks = std::uint64_t{1} << 40;
   const auto key_of = [&](const Resident& resident) {
+    const std::uint64_t laps = resident.state.turns / patience * most_ranks;
     switch (order.kind) {
       case TurnOrder::Kind::first:
-        return resident.rank;
+        return laps + resident.rank;
       case TurnOrder::Kind::last:
-        return ~resident.rank;
+        return laps + most_ranks - 1 - resident.rank;
       case TurnOrder::Kind::random:
         return mixed(order.seed, resident.rank, step);
       case TurnOrder::Kind::ranked:

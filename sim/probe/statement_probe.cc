@@ -265,6 +265,22 @@ MemoryProbe element_probe(const Inst& inst, const ProbeInputs& making) {
   return ElementProbe{making.view(inst.view.var, inst.offset, {}), ScalarCode(value)};
 }
 
+/// The record of an instruction that writes one element; empty if it is none.
+MemoryProbe probe_of_element(const isa::Instruction& instruction, const ProbeInputs& making) {
+  const bool writes = std::holds_alternative<isa::ReleaseSemaphore>(instruction) ||
+                      isa::updates_memory(instruction);
+  if (!writes) return {};
+  return std::visit(
+      [&](const auto& inst) -> MemoryProbe {
+        if constexpr (requires { inst.view, inst.value, inst.offset; }) {
+          return element_probe(inst, making);
+        } else {
+          return {};
+        }
+      },
+      instruction);
+}
+
 /// Appends each thread's share of a tile, in words.
 void keep_tile(const Tile& tile, const BlockState& state,
                std::vector<std::vector<std::uint32_t>>& words) {
@@ -308,12 +324,7 @@ MemoryProbe make_memory_probe(const isa::VerifiedProgram& program, int kernel,
                               SharedTables& tables) {
   const ProbeInputs making{program, program.kernel(kernel), program.info(kernel), registers,
                            tables};
-  if (const auto* release = std::get_if<isa::ReleaseSemaphore>(&stmt.inst)) {
-    return element_probe(*release, making);
-  }
-  if (const auto* update = std::get_if<isa::AtomicAdd>(&stmt.inst)) {
-    return element_probe(*update, making);
-  }
+  if (auto probe = probe_of_element(stmt.inst, making)) return probe;
   const std::optional<isa::TileMove> move = isa::tile_move(stmt);
   if (!move) return {};
   return std::visit([&](const auto& each) { return probe_of(each, making); }, *move);

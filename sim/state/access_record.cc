@@ -8,7 +8,8 @@ namespace tilevm::sim {
 namespace {
 
 /// The types that combine in memory.
-constexpr std::array combined_types{isa::i32, isa::u32, isa::i64, isa::u64, isa::f32, isa::f64};
+constexpr std::array combined_types{isa::i32, isa::u32, isa::i64, isa::u64,
+                                    isa::f32, isa::f64, isa::f16, isa::bf16};
 
 std::size_t number_of(const isa::DType& type) {
   std::size_t number = 0;

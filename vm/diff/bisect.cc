@@ -273,10 +273,11 @@ class Bisection {
                         elided, elided == 1 ? "" : "s", name));
       }
       if (counters > 0) {
-        result_.left_out.push_back(fmt::format(
-            "what AtomicAdd finds in `{}`: which block comes first is not the same in all engines, "
-            "and what depends on it differs without harm",
-            name));
+        result_.left_out.push_back(
+            fmt::format("what atomic instructions find in `{}`: which block comes first is not the "
+                        "same in all engines, "
+                        "and what depends on it differs without harm",
+                        name));
       }
     }
   }

@@ -414,6 +414,16 @@ struct Maker<isa::AtomicAdd> {
     if (blocks_may_wait(builder)) last_block_adds(builder);
   }
 };
+template <>
+struct Maker<isa::AtomicCombine> : Maker<isa::AtomicAdd> {};
+template <>
+struct Maker<isa::AtomicExchange> {
+  static void make(KernelBuilder& builder) {
+    if (blocks_may_wait(builder)) exchange_own_elements(builder);
+  }
+};
+template <>
+struct Maker<isa::AtomicCompareExchange> : Maker<isa::AtomicExchange> {};
 
 /// Barriers are right only between groups of warps that both use them.
 struct GroupsMaker {

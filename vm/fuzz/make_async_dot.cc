@@ -124,6 +124,10 @@ std::optional<isa::ScalarOperand> some_flag(Draw& draw, bool allowed) {
   return isa::ScalarOperand{isa::Expr::constant(isa::Scalar::of(draw.chance(60)))};
 }
 
+bool is_set(const std::optional<isa::ScalarOperand>& flag) {
+  return flag && flag->value.constant_value()->as_bool();
+}
+
 void multiply_later(KernelBuilder& builder, const MmaShape& shape) {
   Draw& draw = builder.draw();
   const std::int64_t groups = builder.threads() / isa::warp_group_size;
@@ -143,11 +147,13 @@ void multiply_later(KernelBuilder& builder, const MmaShape& shape) {
     if (!a.var.valid()) return;
     dot.a = {isa::RegisterOperand{a.var}};
   } else {
-    const isa::VarId a = stored_matrix(builder, {shape.a, m, k, false});
+    dot.transpose_a = some_flag(draw, true);
+    const isa::VarId a = stored_matrix(builder, {shape.a, m, k, is_set(dot.transpose_a)});
     if (!a.valid()) return;
     dot.a = {isa::SharedOperand{a}};
   }
-  const isa::VarId b = stored_matrix(builder, {shape.b, n, k, true});
+  dot.transpose_b = some_flag(draw, true);
+  const isa::VarId b = stored_matrix(builder, {shape.b, n, k, !is_set(dot.transpose_b)});
   const Tile c = builder.tile(shape.accumulator, c_layout);
   if (!b.valid() || !c.var.valid()) return;
   dot.b = {b};

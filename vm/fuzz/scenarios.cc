@@ -348,7 +348,11 @@ void last_block_adds(KernelBuilder& builder) {
   isa::OffsetList mine = zero_offset(3);
   mine.entries[0] = {builder.block_number(), false};
   builder.add(isa::StoreGlobal{{own.var}, {workspace}, mine});
-  const VarId before = builder.add(isa::AtomicAdd{{counter}, integer(1), some_element(draw)});
+  const auto place = some_element(draw);
+  const VarId before =
+      draw.chance(50)
+          ? builder.add(isa::AtomicAdd{{counter}, integer(1), place})
+          : builder.add(isa::AtomicCombine{{counter}, isa::ReduceOp::add, integer(1), place});
   builder.note_barrier();
   if (!before.valid()) return;
   const isa::ScalarKind kind =
@@ -373,6 +377,23 @@ void last_block_adds(KernelBuilder& builder) {
   isa::IfStmt branch;
   branch.arms.push_back({last, builder.close()});
   builder.add_statement(std::move(branch));
+}
+
+void exchange_own_elements(KernelBuilder& builder) {
+  Draw& draw = builder.draw();
+  const VarId elements =
+      builder.add_first(isa::AllocateGlobal{isa::i32, {{builder.blocks()}}, {}, integer(0)});
+  const isa::OffsetList mine{{{builder.block_number(), false}}};
+  const isa::RegisterLayout layout = random_layout(draw, builder.threads(), Shape{32});
+  for (int i = 0; i < 3 && elements.valid(); ++i) {
+    const isa::ScalarOperand value = integer(draw.below(4)), other = integer(draw.below(4));
+    const VarId before =
+        draw.chance(40) ? builder.add(isa::AtomicExchange{{elements}, value, mine})
+                        : builder.add(isa::AtomicCompareExchange{{elements}, other, value, mine});
+    builder.note_barrier();
+    if (!before.valid()) return;
+    builder.store(builder.constant(isa::i32, layout, builder.use({before, isa::ScalarKind::i32})));
+  }
 }
 
 }  // namespace tilevm::vm::fuzz

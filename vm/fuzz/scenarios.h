@@ -22,8 +22,10 @@ void copy_in_stages(KernelBuilder& builder);
 
 /// Blocks add to one tile in turns, by LockSemaphore and ReleaseSemaphore.
 void add_in_turns(KernelBuilder& builder);
-/// The last block adds up the parts of all, found by AtomicAdd.
+/// The last block adds up the parts of all, found by AtomicAdd or AtomicCombine.
 void last_block_adds(KernelBuilder& builder);
+/// Each block exchanges an element of its own, so that no order changes what it finds.
+void exchange_own_elements(KernelBuilder& builder);
 /// Whether blocks may wait for each other here: all blocks come by, once.
 [[nodiscard]] bool blocks_may_wait(const KernelBuilder& builder);
 

@@ -432,15 +432,21 @@ class NaiveBlock {
     const auto* in_registers = std::get_if<isa::RegisterOperand>(&inst.a.value);
     const NaiveTile c = tile(inst.c);
     const auto& b = std::get<isa::SharedType>(kernel_.variable(inst.b.var).type);
-    const std::int64_t depth = isa::matrix_shape({b, inst.b_offset})->front();
-    const bool adds = !inst.accumulate || value(inst.accumulate->value).as_bool();
-    const auto is_set = [&](const std::optional<isa::ScalarOperand>& negates) {
-      return negates && value(negates->value).as_bool();
+    const auto is_set = [&](const std::optional<isa::ScalarOperand>& flag) {
+      return flag && value(flag->value).as_bool();
     };
+    const auto place = [&](const std::optional<isa::ScalarOperand>& transposed, std::int64_t row,
+                           std::int64_t column) {
+      return is_set(transposed) ? Index{column, row} : Index{row, column};
+    };
+    const std::int64_t depth =
+        isa::matrix_shape({b, inst.b_offset, is_set(inst.transpose_b)})->front();
+    const bool adds = !inst.accumulate || value(inst.accumulate->value).as_bool();
     const bool negates_a = is_set(inst.negate_a), negates_b = is_set(inst.negate_b);
     const auto left = [&](const Index& at) -> Element {
       if (in_registers != nullptr) return this->at(tile(*in_registers), at);
-      return element_of(std::get<isa::SharedOperand>(inst.a.value).var, inst.a_offset, at);
+      return element_of(std::get<isa::SharedOperand>(inst.a.value).var, inst.a_offset,
+                        place(inst.transpose_a, at[0], at[1]));
     };
     std::vector<std::vector<Element>> rows(static_cast<std::size_t>(c.type.shape()[0])),
         columns(static_cast<std::size_t>(c.type.shape()[1]));
@@ -449,7 +455,8 @@ class NaiveBlock {
         rows[m].push_back(signed_as(shape.a, left({static_cast<std::int64_t>(m), k}), negates_a));
       }
       for (std::size_t n = 0; n < columns.size(); ++n) {
-        const Element y = element_of(inst.b.var, inst.b_offset, {k, static_cast<std::int64_t>(n)});
+        const Element y = element_of(inst.b.var, inst.b_offset,
+                                     place(inst.transpose_b, k, static_cast<std::int64_t>(n)));
         columns[n].push_back(signed_as(shape.b, y, negates_b));
       }
     }
@@ -953,17 +960,42 @@ class NaiveBlock {
     const NaiveTensor view = tensor(inst.view.var);
     write(view, semaphore_index(inst.offset, view), semaphore_code(inst.value.value));
   }
-  void execute(const isa::AtomicAdd& inst, const isa::InstStmt& stmt) {
+  /// An atomic instruction: what `change(view, index, before)` does to the element, and what it
+  /// was.
+  template <class Inst, class Change>
+  void update_element(const Inst& inst, const isa::InstStmt& stmt, Change change) {
     const NaiveTensor view = tensor(inst.view.var);
     const Index index = semaphore_index(inst.offset, view);
     const Element found = read(view, index);
     if (arithmetic_.is_free()) note(ResidueObserver::Use::turn);
     const std::uint64_t before = found.code;
-    combine(view, index, isa::BinaryOp::add, semaphore_code(inst.value.value));
+    change(view, index, before);
     const bool is_signed = view.dtype == isa::i32;
     scalars_[stmt.results[0].index] = is_signed
                                           ? isa::Scalar::i32(static_cast<std::int32_t>(before))
                                           : isa::Scalar{isa::ScalarKind::u32, before};
+  }
+  void execute(const isa::AtomicAdd& inst, const isa::InstStmt& stmt) {
+    update_element(inst, stmt, [&](const NaiveTensor& view, const Index& index, std::uint64_t) {
+      combine(view, index, isa::BinaryOp::add, semaphore_code(inst.value.value));
+    });
+  }
+  void execute(const isa::AtomicCombine& inst, const isa::InstStmt& stmt) {
+    update_element(inst, stmt, [&](const NaiveTensor& view, const Index& index, std::uint64_t) {
+      combine(view, index, isa::combination(inst.op), semaphore_code(inst.value.value));
+    });
+  }
+  void execute(const isa::AtomicExchange& inst, const isa::InstStmt& stmt) {
+    update_element(inst, stmt, [&](const NaiveTensor& view, const Index& index, std::uint64_t) {
+      write(view, index, semaphore_code(inst.value.value));
+    });
+  }
+  void execute(const isa::AtomicCompareExchange& inst, const isa::InstStmt& stmt) {
+    update_element(inst, stmt,
+                   [&](const NaiveTensor& view, const Index& index, std::uint64_t before) {
+                     if (before != semaphore_code(inst.compare.value)) return;
+                     write(view, index, semaphore_code(inst.value.value));
+                   });
   }
   void execute(const isa::LoadScalar& inst, const isa::InstStmt& stmt) {
     const isa::VarId result = stmt.results[0];

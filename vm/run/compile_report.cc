@@ -68,7 +68,8 @@ std::string shared_tensors(const isa::VerifiedProgram& program, const CudaKernel
   }
   const isa::KernelInfo& info = program.info(emitted.kernel);
   if (info.exchange_bytes > 0) {
-    tensors.push_back(fmt::format("2 x {} for exchanges between threads", info.exchange_bytes));
+    tensors.push_back(fmt::format("{} x {} for exchanges between threads", info.exchange_halves,
+                                  info.exchange_bytes));
   }
   return fmt::format("{} bytes: {}", emitted.shared_bytes, fmt::join(tensors, ", "));
 }

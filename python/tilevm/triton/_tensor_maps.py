@@ -149,6 +149,8 @@ def load(writer: Writer, operation: Operation) -> None:
     counts = operation.integers("operandSegmentSizes")
     values = iter(writer.operands(operation))
     parts = [[next(values) for _ in range(count)] for count in counts]
+    if len(counts) == 5:  # before there were image patches
+        counts, parts = [*counts[:2], 0, *counts[2:]], [*parts[:2], [], *parts[2:]]
     if counts[2] or "multicast" in operation.attributes and operation.attributes["multicast"] not in ("false", "unit"):
         raise NotImported("a copy of image patches or to several blocks", "copy boxes to one block")
     map_, memory = map_of(parts[0][0]), memory_of(parts[4][0])

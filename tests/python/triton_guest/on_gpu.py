@@ -40,6 +40,8 @@ def codes_of(array: Any) -> Any:
 def to_gpu(value: Any, type_: str) -> Any:
     import torch
 
+    if type_.startswith("tensordesc"):
+        return to_descriptor(torch.from_numpy(value).cuda(), type_)
     if not type_.startswith("*"):
         return value
     codes = codes_of(value)
@@ -48,6 +50,22 @@ def to_gpu(value: Any, type_: str) -> Any:
     tensor = torch.from_numpy(numpy.array(codes)).cuda()
     coded = CODED.get(type_[1:])
     return tensor.view(getattr(torch, coded)) if coded else tensor.bool() if type_ == "*i1" else tensor
+
+
+def to_descriptor(tensor: Any, type_: str) -> Any:
+    """The descriptor of a tensor, with the box and the layout that the type names."""
+    import re
+
+    box = [int(n) for n in re.findall(r"\d+", re.search(r"\[([\d,]+)\]", type_)[1])]  # type: ignore[index]
+    if "NVMMASharedLayout" not in type_:
+        from triton.tools.tensor_descriptor import TensorDescriptor
+
+        return TensorDescriptor.from_tensor(tensor, box)
+    from triton.experimental.gluon import language as gl
+    from triton.experimental.gluon.nvidia.hopper import TensorDescriptor as Described
+
+    names = dict(re.findall(r"(\w+)=(\d+)", type_))
+    return Described.from_tensor(tensor, box, gl.NVMMASharedLayout(**{name: int(n) for name, n in names.items()}))
 
 
 def to_host(tensor: Any, like: Any) -> Any:
@@ -63,6 +81,7 @@ def record(folder: pathlib.Path) -> int:
     import triton
 
     folder.mkdir(parents=True, exist_ok=True)
+    triton.set_allocator(lambda size, alignment, stream: torch.empty(size, dtype=torch.int8, device="cuda"))
     made: dict[str, Any] = {"gpu": torch.cuda.get_device_name(), "triton": triton.__version__, "cases": {}}
     for name, case in sorted(cases.load_all().items()):
         outputs: dict[str, Any] = {}
@@ -73,6 +92,7 @@ def record(folder: pathlib.Path) -> int:
                 compiled = case.kernel[case.grid](**tensors, **case.constants, **{"enable_fp_fusion": False, **case.options})
                 torch.cuda.synchronize()
                 for key, value in tensors.items():
+                    value = getattr(value, "base", value)  # of a descriptor
                     if hasattr(value, "cpu"):
                         outputs[f"{seed}_{key}"] = to_host(value, given[key])
         except Exception as error:  # a kernel that this Triton does not compile is named, and the others go on
