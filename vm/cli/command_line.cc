@@ -693,7 +693,7 @@ void add_manual_commands(const CommandLine& to) {
   };
 }
 
-/// The commands of a line. Those that describe all others add all.
+/// Adds commands. The command line is described by commands that need all of them.
 void add_commands(const CommandLine& to) {
   add_beginning_commands(to);
   add_running_commands(to);

@@ -231,7 +231,7 @@ TEST_CASE("a vector clock knows what a named barrier orders, and what it does no
   CHECK(contains(again->message, "warp 0 comes to named barrier 1 again"));
 }
 
-TEST_CASE("a byte is told apart in a granule that one access stored or read") {
+TEST_CASE("a byte keeps an order of its own in a granule that one access stored or read") {
   using Touch = OrderCheck::Touch;
   const auto message = [](const auto& problem) {
     REQUIRE(problem);

@@ -77,8 +77,7 @@ TEST_CASE("an owner map equals an array of owners") {
     constexpr std::uint64_t size = 3000;
     OwnerMap<std::uint32_t> map(size);
     std::vector<std::uint32_t> plain(size, 0);
-    // Many short ranges are more runs than a chunk keeps.
-    const bool is_short = round % 4 == 0;
+    const bool is_short = round % 4 == 0;  // many short ranges: more runs than a chunk keeps
     for (int step = 0; step < (is_short ? 600 : 12); ++step) {
       const std::uint64_t begin = random(size);
       const std::uint64_t most = is_short ? 12 : 1500;
