@@ -27,7 +27,7 @@ PIPELINED = {
               "matmul_f64", "split_k", "matmul_int4", "matmul_words", "experts", "attention_causal", "attention_backward",
               "decode_pages"],
     "sm_90": ["matmul_f16_3_stages", "matmul_i8", "matmul_tf32", "matmul_int4", "attention_causal", "box", "boxes_of_a_row",
-              "descriptors_1_stages", "descriptors_3_stages", "descriptors_given", "persistent", "attention_boxes", "gluon_boxes",
+              "descriptors_1_stages", "descriptors_3_stages", "descriptors_given", "attention_boxes", "gluon_boxes",
               "gluon_specialised", "gluon_specialised_sums"]}
 # Elements that nothing has written yet, accesses in flight, races, stores that the async proxy does not see, products left, phases of barriers, barriers before
 # their initialisation, copies left, and waits that cannot end.
