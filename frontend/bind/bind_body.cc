@@ -12,6 +12,19 @@
 #include "frontend/bind/inlining.h"
 
 namespace tilevm::frontend {
+namespace {
+
+/// A value; a scalar that an instruction gives is an expression, as scalars with a name are.
+Value scalar_by_value(Value value, Span span, const VariableScope& variables) {
+  const auto* const var = std::get_if<isa::VarId>(&value.node);
+  if (var == nullptr) return value;
+  const auto& variable = variables.variable(*var);
+  const auto* const scalar = std::get_if<isa::ScalarType>(&variable.type);
+  if (scalar == nullptr) return value;
+  return {isa::Expr::variable(*var, variable.name, scalar->kind, span)};
+}
+
+}  // namespace
 
 BodyBinder::BodyBinder(KernelBuilder& builder, const Constants& constants,
                        const Functions& functions, Diagnostics& diagnostics, int exclusions)
@@ -271,7 +284,7 @@ void BodyBinder::bind_stmt(const ast::Return& stmt, Span span) {
   for (const ast::Expr& tree : stmt.values) {
     auto value = bind_value(tree, scope_);
     ok = ok && value.has_value();
-    if (value) values.push_back(*std::move(value));
+    if (value) values.push_back(scalar_by_value(*std::move(value), tree.span, variables_));
   }
   if (!ok || depth_ > 0) return;
   for (const ast::Expr& tree : stmt.values) returned_spans_.push_back(tree.span);
