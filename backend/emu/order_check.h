@@ -184,7 +184,7 @@ class OrderCheck {
   std::vector<OfThread> threads_;
   /// By byte. Most accesses are of whole granules: of one whose bytes are alike, the first counts.
   std::vector<Byte> bytes_;
-  std::vector<std::uint8_t> alike_;  ///< by granule
+  std::vector<std::uint8_t> alike_;  ///< whether all bytes of a granule are alike, by granule
   std::vector<LastRead> reads_;      ///< last reads by granule and warp
   std::map<unsigned, Mbarrier> mbarriers_;
   std::map<unsigned, Named> named_;

@@ -227,8 +227,8 @@ void note_overtaken(const PhaseWait& wait, std::size_t number, Context& context)
   state.overtaken = OvertakenWait{number, wait, last == nullptr ? Span{} : last->span};
 }
 
-/// Whether every warp of a group has passed a wait before what a clock is after. Of a warp one
-/// thread suffices: what single threads of it did later is known of elected threads alone, and
+/// Whether every warp of a group has passed a wait before what a clock is after. One thread of
+/// a warp suffices: what single threads did later is known of elected threads alone, and
 /// `elect.sync` lets all threads of the warp come first.
 bool has_passed(const PhaseWait& wait, const PartyClock& seen, const Context& context) {
   const ThreadRange& threads = planned_group(context, wait.group).threads;

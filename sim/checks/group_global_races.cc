@@ -78,7 +78,7 @@ bool is_before_as_a_whole(const GroupGlobalAccess& earlier, const GroupGlobalAcc
 struct GlobalClash {
   std::uint32_t earlier_thread = 0, thread = 0;
   std::uint64_t granule = 0;
-  bool lacks_fence = false;  ///< they are in order, but a proxy fence is missing
+  bool lacks_fence = false;  ///< whether they are in order, but without a proxy fence
 };
 
 std::optional<GlobalClash> find_global_clash(const GroupGlobalAccess& earlier,

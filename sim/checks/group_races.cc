@@ -84,8 +84,8 @@ Missing missing_edge_to(const GroupAccess& earlier, std::uint32_t earlier_thread
   return Missing::nothing;
 }
 
-/// Of products each warp has a share, of copies each thread, and which element is whose is not
-/// said.
+/// What is missing to an earlier access whose shares are several threads': each warp has one of a
+/// product, each thread one of a copy, and which element is whose is not said.
 Missing missing_edge(const GroupAccess& earlier, std::uint32_t earlier_thread, const NewAccess& now,
                      std::uint32_t thread, const Context& context) {
   const bool is_copy = earlier.segment.party.chain == copies_chain;

@@ -46,9 +46,9 @@ struct GroupState {
   std::optional<GroupWait> wait;
   /// Arrival of a block at the barrier of its cluster.
   std::optional<ClusterArrival> at_cluster;
-  std::uint32_t children = 0;                ///< groups inside that have not ended
-  GroupCopies copies;                        ///< copies by CopyAsync
-  GroupProducts products;                    ///< products by DotAsync
+  std::uint32_t children = 0;  ///< groups inside that have not ended
+  GroupCopies copies;          ///< copies by CopyAsync
+  GroupProducts products;      ///< products by DotAsync
 };
 
 /// A wait whose barrier may be a phase further before it looks.
