@@ -62,9 +62,9 @@ class QuantizedLinear(torch.nn.Module):
         self.many_plan: Optional[Plan] = many_plan if isinstance(many_plan, Plan) else None
         if many_rows == "tuned":
             many_rows = self._tuned_rows(device, architecture, many_plan == "tuned")
-        self.many_rows = many_rows
-        if self.many_rows is not None and (not isinstance(self.many_rows, int) or self.many_rows < 1):
+        if many_rows is not None and (not isinstance(many_rows, int) or many_rows < 1):
             raise UsageError(f"`many_rows` is {many_rows!r}; it is a number of rows from 1 on, \"tuned\" or None")
+        self.many_rows: Optional[int] = many_rows if isinstance(many_rows, int) else None
         self._plan = json.dumps([self.plan.program, self.plan.constants])
         self._many_plan = json.dumps([self.many_plan.program, self.many_plan.constants]) if self.many_plan else ""
         groups = (in_features + group - 1) // group
