@@ -62,7 +62,9 @@ std::string_view usage_of(std::string_view mnemonic) {
 std::string advice_for(std::string_view word, const ForeignCall& call) {
   const auto& words = foreign_table();
   auto found = std::ranges::find(words, word, &ForeignWord::word);
-  if (found == words.end() && is_written_as_instruction(word)) {
+  const isa::InstructionEntry* const like = instruction_like(word);
+  const bool is_ours = like != nullptr && like->description->mnemonic == word;
+  if (found == words.end() && is_written_as_instruction(word) && !is_ours) {
     const std::string wanted = plain(word);
     found = std::ranges::find_if(
         words, [&](const ForeignWord& each) { return plain(each.word) == wanted; });

@@ -95,7 +95,8 @@ TEST_CASE("lines of the top level say what is missing") {
   CHECK_EQ(fault_at_top("const B, C in [1] = 1, 2"),
            "1:1 TV0001 `in [...]` gives the choices of one constant; declare each on its own line");
   CHECK_EQ(fault_at_top("x = 3"),
-           "1:1 TV0115 a statement must be in the body of a `def` or a `pipeline`");
+           "1:1 TV0115 a statement must be in the body of a `def` or a `pipeline`; a value of the "
+           "whole file is a constant, `const x = ..`");
   CHECK_EQ(fault_at_top("@fast"),
            "1:1 TV0115 a decorator must come directly before the `def` of a kernel");
   CHECK_EQ(fault_at_top("def g(f16* a):\n    pass"),

@@ -60,8 +60,10 @@ struct Seen {
 
 class Explorer {
  public:
-  explicit Explorer(const GroupProgram& program)
-      : program_(program), weights_(program.multiplies ? of_warp_group : of_warp) {
+  /// `meets`: an elected thread begins when all threads of its warp have passed the waits before,
+  /// as `elect.sync` makes them.
+  Explorer(const GroupProgram& program, bool meets)
+      : program_(program), weights_(program.multiplies ? of_warp_group : of_warp), meets_(meets) {
     std::vector<std::vector<int>> lines;
     static_cast<void>(program.text(lines));
     for (std::size_t g = 0; g < program.groups.size(); ++g) {
@@ -137,6 +139,17 @@ class Explorer {
     }
   }
 
+  /// Whether another thread of the elected one's warp has yet to pass a wait before this step.
+  [[nodiscard]] bool warp_waits_before(const State& state, std::size_t elected) const {
+    const std::size_t lanes = program_.multiplies ? 2 : threads_of_group;
+    for (std::size_t t = elected + 1; t < elected + lanes; ++t) {
+      for (std::size_t i = step_of(state, t); i < step_of(state, elected); ++i) {
+        if (steps_of(t)[i].kind == Kind::wait) return true;
+      }
+    }
+    return false;
+  }
+
   /// Runs the next step of a thread; false if it must wait.
   bool advance(State& state, std::size_t thread) {
     const Step& step = next_of(state, thread);
@@ -169,6 +182,7 @@ class Explorer {
         break;
       case Kind::arrive_elected:
         if (lane == 0) {
+          if (meets_ && warp_waits_before(state, thread)) return false;
           arrive(state, thread, state.barriers[static_cast<std::size_t>(step.object)], 1);
         }
         break;
@@ -299,6 +313,7 @@ class Explorer {
 
   const GroupProgram& program_;
   const std::array<int, threads_of_group>& weights_;
+  bool meets_;
   std::vector<std::vector<Step>> steps_;  // by group
   std::vector<std::vector<Seen>> seen_;   // by thread, by step
   OracleVerdict verdict_;
@@ -306,6 +321,15 @@ class Explorer {
 
 }  // namespace
 
-OracleVerdict explore(const GroupProgram& program) { return Explorer(program).run(); }
+/// Threads of a warp meet where one is elected, but that puts none of their accesses in order:
+/// races are those of threads that do not meet.
+OracleVerdict explore(const GroupProgram& program) {
+  OracleVerdict verdict = Explorer(program, false).run();
+  OracleVerdict met = Explorer(program, true).run();
+  verdict.phases = std::move(met.phases);
+  verdict.deadlocks = std::move(met.deadlocks);
+  verdict.complete = verdict.complete && met.complete;
+  return verdict;
+}
 
 }  // namespace tilevm::sim::testing
