@@ -16,6 +16,8 @@ FAULTY = {"programs/figure9_as_printed.tile"}
 UNWRITTEN = {"programs/attention/append.tile"}
 # Counts the zeros that are read behind the end, and takes away as many: its result depends on them, and is right.
 CORRECTED = {"programs/histogram.tile"}
+# Kernels that programs which include the file launch
+INCLUDED = {"programs/quantized_matmul/hopper_weights.tile"}
 # Programs whose sizes take long: smaller ones, by the file's own names.
 SMALLER = {
     "programs/figure2.tile": ["M=64", "N=64", "K=64"],
@@ -40,6 +42,8 @@ def main():
     failed = 0
     for path in files:
         file = path.relative_to(ROOT).as_posix()
+        if file in INCLUDED:
+            continue
         result = run(tilevm, file)
         warnings = [line for line in result.stderr.splitlines() if ": warning: " in line]
         if file in UNWRITTEN:
