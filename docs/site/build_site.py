@@ -24,6 +24,7 @@ ROOT = pathlib.Path(__file__).resolve().parents[2]
 LINK = re.compile(r"(!?\[[^\]]*\]\()([^)\s#]+)?(#[^)\s]*)?(\))")
 # Faults are what it is for.
 WRONG = {"programs/figure9_as_printed.tile"}
+INCLUDED = {"programs/quantized_matmul/hopper_weights.tile"}  # kernels that another program launches
 # Pages that the command writes, and the folder whose navigation has them.
 GENERATED = {"kernels": ["gallery.md"], "reference": ["commands.md", "codes.md"]}
 # The picture of the front page: the accumulator of mma.m16n8k16, element by element.
@@ -216,7 +217,7 @@ class Site:
         section = f"\n## {title}\n\n```\n{about}\n```\n\n"
         cases = re.findall(r"^# args: (.*)$", text, re.MULTILINE)
         is_program = re.search(r"^(pipeline \w+|def \w+<)", text, re.MULTILINE) is not None
-        if not is_program:
+        if not is_program or name in INCLUDED:
             return section + f"`{name}` is included by others.\n"
         if name in WRONG:
             said = self.run("check", name, statuses=(1,))

@@ -993,8 +993,12 @@ class NaiveBlock {
   void execute(const isa::AtomicCompareExchange& inst, const isa::InstStmt& stmt) {
     update_element(inst, stmt,
                    [&](const NaiveTensor& view, const Index& index, std::uint64_t before) {
-                     if (before != semaphore_code(inst.compare.value)) return;
+                     // A probe has the new value, whether it is stored or not.
                      write(view, index, semaphore_code(inst.value.value));
+                     const bool is_equal = before == semaphore_code(inst.compare.value);
+                     if (const auto bit = bit_of(view, index); bit && !is_equal) {
+                       put(view, *bit, before);
+                     }
                    });
   }
   void execute(const isa::LoadScalar& inst, const isa::InstStmt& stmt) {

@@ -37,6 +37,7 @@ TEST_CASE("the distance of floats counts representable values") {
   CHECK(distance(isa::tf32, 0x00000000, 0x80000000) == 1);
   CHECK(distance(isa::signed_int(4), 0xf, 0x1) == 2);  // -1 and 1
   CHECK(distance(isa::u8, 0, 255) == 255);
+  CHECK(distance(isa::f8e8m0, 44, 128) == 84);  // a scale has no sign
 }
 
 TEST_CASE("distance is symmetric and grows with the difference, in every type") {
