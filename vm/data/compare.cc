@@ -18,7 +18,8 @@ std::uint64_t ordered(const isa::DType& type, std::uint64_t code) {
   const unsigned dead = type == isa::tf32 ? 13 : 0;
   const std::uint64_t sign = std::uint64_t{1} << (type.bits - 1U - dead);
   code >>= dead;
-  if (type.is_float() && type.has_sign()) return (code & sign) != 0 ? sign - 1 - (code ^ sign) : sign + code;
+  if (type.is_float() && type.has_sign())
+    return (code & sign) != 0 ? sign - 1 - (code ^ sign) : sign + code;
   return type.is_signed_int() ? code ^ sign : code;
 }
 
