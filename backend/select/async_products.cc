@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "backend/select/passes.h"
+#include "isa/inst/product.h"
 
 namespace tilevm::backend {
 namespace {
@@ -102,7 +103,8 @@ class ResultsInScope {
       }
       in_flight_.wait(wait->pending);
     }
-    if (std::holds_alternative<isa::DotAsyncCommitGroup>(stmt.inst)) in_flight_.commit();
+    const bool commits = isa::has(isa::description(stmt.inst).sync, isa::Sync::arrive);
+    if (commits && isa::is_of_async_products(stmt.inst)) in_flight_.commit();
     begin_product(stmt);
     for (const isa::VarId result : stmt.results) {
       if (!stmt.declares || std::ranges::find(results_, result) == results_.end()) continue;
@@ -110,7 +112,8 @@ class ResultsInScope {
     }
   }
   void begin_product(const isa::InstStmt& stmt) {
-    if (std::holds_alternative<isa::DotAsync>(stmt.inst)) in_flight_.begin(stmt.results[0]);
+    const auto operands = isa::product_operands(stmt.inst);
+    if (operands && operands->is_asynchronous()) in_flight_.begin(stmt.results[0]);
   }
 
   Selection& selection_;

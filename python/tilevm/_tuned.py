@@ -218,7 +218,7 @@ def crossover(device: str) -> Optional[int]:
     return _crossover(device, "")
 
 
-MANY_ROWS = 1024  # of the points among which that of many_plan() is chosen
+MANY_ROWS = 1024  # rows for which many_plan() chooses the fastest point
 
 
 def many_plan(device: str, type_: str, inputs: int, outputs: int, group: int, architecture: str = "") -> Optional[tuple[int, Plan]]:

@@ -12,6 +12,7 @@
 #include "sim/access/tile_in_view.h"
 #include "sim/checks/block_races.h"
 #include "sim/checks/global_races.h"
+#include "sim/checks/group_race_notes.h"
 #include "sim/checks/group_races.h"
 
 namespace tilevm::sim {
@@ -149,9 +150,7 @@ bool report_global(const GroupGlobalAccess& earlier, const GroupGlobalAccess& no
                     "`FenceProxy` in between",
                     access.mnemonic, element, now_who, now_verb, earlier_who, earlier_verb));
     add_note(context.fault->diagnostic, "the other access is here", earlier.footprint.access->span);
-    add_note(context.fault->diagnostic,
-             "insert `FenceProxy()` after the store, by the threads that stored, before they "
-             "synchronize with the thread that begins the asynchronous access");
+    add_note(context.fault->diagnostic, std::string(fence_advice));
     return false;
   }
   context.fail(Code::race, access.span,

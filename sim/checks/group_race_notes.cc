@@ -244,9 +244,7 @@ bool report_group_race(const GroupRace& race, Context& context) {
                                                                               : SharedUse::write),
                        {race.earlier.kind, race.earlier.access->combination}, context);
   if (race.lacks_fence) {
-    add_note(context.fault->diagnostic,
-             "insert `FenceProxy()` after the store, by the threads that stored, before they "
-             "synchronize with the thread that begins the asynchronous access");
+    add_note(context.fault->diagnostic, std::string(fence_advice));
   } else {
     explain_order(race, context);
   }

@@ -1,11 +1,18 @@
 // The report of a race between parties of a block: both accesses, the missing edge, the way out.
 #pragma once
 
+#include <string_view>
+
 #include "isa/layout/shape.h"
 #include "sim/access/shared_access.h"
 #include "sim/state/context.h"
 
 namespace tilevm::sim {
+
+/// What lets the async proxy see a store of the generic one.
+inline constexpr std::string_view fence_advice =
+    "insert `FenceProxy()` after the store, by the threads that stored, before they synchronize "
+    "with the thread that begins the asynchronous access";
 
 struct GroupRace {
   const GroupAccess& earlier;

@@ -34,8 +34,8 @@ class Writer:
         self.descriptors: dict[str, list[str]] = {}  # extents and strides of arguments
         self.maps: list[str] = []           # views of which launches make tensor maps
         self.parameters: set[str] = set()   # scalars that a launch knows
-        self.slots: dict[int, list[str]] = {}  # of a loop's block: the variable that carries each value, or empty
-        self.parities: dict[str, Any] = {}  # of barriers that a loop initialises, by their names
+        self.slots: dict[int, list[str]] = {}  # the variables that carry the values of a loop's block; an empty name carries none
+        self.parities: dict[str, Any] = {}  # the parities of barriers that a loop initialises, by name
         self.loops = 0                      # how many are around what is written
         self.alone: set[str] = set()        # variables of the first group of warps
         self._origin: Optional[Origin] = None
